@@ -1,0 +1,1 @@
+//! Readers of Ascend profiler output.
