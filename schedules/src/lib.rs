@@ -21,6 +21,8 @@
 //! 5. **Dependencies are derived**, never stored: from streams, events, notifies, collectives, host
 //!    threads and synchronisations.
 
+mod certificate;
 pub mod ir;
 
+pub use certificate::{Certificate, CertifiedFinding, Severity};
 pub use ir::*;
