@@ -1,1 +1,21 @@
-//! Readers of Ascend profiler output.
+//! Readers of Ascend profiler output, and what can be said of a capture
+//! before any schedule is made of it.
+//!
+//! [`read()`] finds out what kind of profile a path holds and fills a [`Trace`]:
+//! the neutral model of one rank's capture ([`model`]). Times are integer
+//! nanoseconds relative to [`Trace::epoch_ns`].
+//!
+//! # What is deliberately absent
+//!
+//! No schedule IR: a [`Trace`] says what was observed, not what was meant.
+//! The profiler's own derived lanes (Overlap Analysis, `step_trace_time.csv`)
+//! are kept as [`model::Oracle`] and never used as input.
+
+pub mod error;
+pub mod model;
+pub mod read;
+pub mod time;
+
+pub use error::{Place, TraceError};
+pub use model::Trace;
+pub use read::read;

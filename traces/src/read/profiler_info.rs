@@ -1,0 +1,71 @@
+//! `profiler_info*.json` and `profiler_metadata.json`: how the capture was made.
+
+use std::path::Path;
+
+use super::document::Document;
+use super::object::text;
+use super::row::Row;
+use crate::TraceError;
+use crate::model::Meta;
+
+/// Fills `meta` from the settings at `path`.
+///
+/// # Errors
+/// A file that cannot be read, malformed JSON, a key that comes twice.
+pub(crate) fn read_info(path: &Path, meta: &mut Meta) -> Result<(), TraceError> {
+    let document = Document::open(path)?;
+    let root = document.root()?;
+    let config = root.nested("config")?;
+    let experimental = config.nested("experimental_config")?;
+    let owned = |row: &Row<'_>, key: &str| row.text(key).map(|text| text.into_owned());
+    meta.rank = root.small_id(&["rank_id"])?.or_else(|| rank_in_name(path));
+    meta.cann = owned(&root, "cann_version");
+    meta.torch_npu = owned(&root, "torch_npu_version");
+    meta.level = owned(&experimental, "_profiler_level");
+    meta.aic_metrics = owned(&experimental, "_aic_metrics");
+    meta.l2_cache = experimental
+        .object()
+        .raw("_l2_cache")
+        .map(|raw| raw == "true");
+    for (section, keys) in [
+        (
+            &config.nested("common_config")?,
+            ["record_shapes", "profile_memory", "with_stack"].as_slice(),
+        ),
+        (
+            &experimental,
+            ["_export_type", "_data_simplification", "_msprof_tx"].as_slice(),
+        ),
+    ] {
+        for key in keys {
+            if let Some(raw) = section.object().raw(key) {
+                let value: String = text(raw).split_whitespace().collect();
+                meta.settings
+                    .push(((*key).trim_start_matches('_').to_owned(), value));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Adds the environment at `path` to `meta`: variables that were set.
+///
+/// # Errors
+/// A file that cannot be read, malformed JSON, a key that comes twice.
+pub(crate) fn read_environment(path: &Path, meta: &mut Meta) -> Result<(), TraceError> {
+    let document = Document::open(path)?;
+    let variables = document.root()?.nested("ENV_VARIABLES")?;
+    for (key, raw) in variables.object().fields() {
+        let value = text(raw);
+        if !value.is_empty() && raw.starts_with('"') {
+            meta.settings.push((key.to_owned(), value.into_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// The rank of `profiler_info_RANK.json`.
+fn rank_in_name(path: &Path) -> Option<u32> {
+    let stem = path.file_stem()?.to_str()?;
+    stem.strip_prefix("profiler_info_")?.parse().ok()
+}

@@ -1,0 +1,385 @@
+//! `trace_view.json`: the timeline, as Chrome trace events.
+//!
+//! Rows are told apart by the name of their process, never by its number
+//! (facts/traces.md section 2.1). A row whose process is named only later in the
+//! file is kept as text until then.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use super::json_array::ArrayReader;
+use super::object::text;
+use super::row::Row;
+use crate::TraceError;
+use crate::model::{
+    Collective, DeviceTask, Engine, HostCall, HostKind, HostPoint, Name, Names, OracleLane,
+    OracleSpan, PlaneKind, PlaneTask, Step, TaskKind,
+};
+
+/// Notify id that means "none".
+const NO_NOTIFY: u64 = u64::MAX;
+
+/// The rows of a timeline, times absolute, in file order, not yet joined.
+#[derive(Debug, Default)]
+pub(crate) struct Timeline {
+    pub(crate) names: Names,
+    pub(crate) tasks: Vec<DeviceTask>,
+    pub(crate) host: Vec<HostCall>,
+    /// With the thread of the row, which names its group.
+    pub(crate) collectives: Vec<(u64, Collective)>,
+    /// With the thread of the row, which names its plane.
+    pub(crate) planes: Vec<(u64, PlaneTask)>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) overlap: Vec<OracleSpan>,
+    /// Names of the threads of HCCL lanes.
+    pub(crate) hccl_threads: BTreeMap<u64, Name>,
+    pub(crate) device_label: Option<String>,
+    pub(crate) core_mhz: Option<(u32, u32)>,
+    /// HostToDevice flows: from the CANN call to the device row.
+    pub(crate) launches: Flows,
+    /// async_npu flows: from the framework op to the device row.
+    pub(crate) framework: Flows,
+    /// `python_function` rows, which are not kept.
+    pub(crate) python_functions: u64,
+}
+
+/// Flow arrows of one category.
+#[derive(Debug, Default)]
+pub(crate) struct Flows {
+    /// Start of each flow by id; ids are text, some are beyond 64 bits.
+    pub(crate) starts: BTreeMap<Name, HostPoint>,
+    /// (id, lane, thread, time) of each end; one start may have several.
+    pub(crate) ends: Vec<(Name, Lane, u64, i64)>,
+}
+
+/// What the rows of a process are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lane {
+    Device,
+    Hccl,
+    Cann,
+    Overlap,
+    CoreClock,
+    Ignored,
+}
+
+impl Lane {
+    fn of(process: &str) -> Self {
+        match process {
+            "Ascend Hardware" => Self::Device,
+            "HCCL" | "Communication" => Self::Hccl,
+            "CANN" => Self::Cann,
+            "Overlap Analysis" => Self::Overlap,
+            "AI Core Freq" => Self::CoreClock,
+            _ => Self::Ignored,
+        }
+    }
+}
+
+/// Reads the timeline at `path`.
+///
+/// # Errors
+/// A file that cannot be read, is no array of trace events, or has a row that
+/// cannot be understood.
+///
+/// # Complexity
+/// Linear in the file; memory linear in the rows kept.
+pub(crate) fn read(path: &Path) -> Result<Timeline, TraceError> {
+    let file = File::open(path).map_err(|source| TraceError::Io {
+        path: path.to_owned(),
+        source,
+    })?;
+    let mut elements = ArrayReader::new(path, BufReader::with_capacity(1 << 18, file));
+    let mut reader = Reader::default();
+    while let Some(element) = elements.next()? {
+        let row = Row::parse(path, element.offset, element.text)?;
+        if !reader.take(&row)? {
+            reader
+                .pending
+                .push((element.offset, element.text.to_owned()));
+        }
+    }
+    for (offset, text) in std::mem::take(&mut reader.pending) {
+        let row = Row::parse(path, offset, &text)?;
+        // A process without a name is none of those that are read.
+        reader.take(&row)?;
+    }
+    Ok(reader.timeline)
+}
+
+#[derive(Debug, Default)]
+struct Reader {
+    timeline: Timeline,
+    lanes: BTreeMap<Name, Lane>,
+    pending: Vec<(u64, String)>,
+}
+
+impl Reader {
+    /// Takes one row; `false` if the name of its process is not known yet.
+    fn take(&mut self, row: &Row<'_>) -> Result<bool, TraceError> {
+        match row.needed("ph")?.as_ref() {
+            "M" => self.metadata(row).map(|()| true),
+            "X" => self.complete(row),
+            "s" | "f" => self.flow(row),
+            "C" => self.counter(row),
+            _ => Ok(true),
+        }
+    }
+
+    fn process(&mut self, row: &Row<'_>) -> Result<Name, TraceError> {
+        let pid = row.needed("pid")?;
+        Ok(self.timeline.names.intern(&pid))
+    }
+
+    fn metadata(&mut self, row: &Row<'_>) -> Result<(), TraceError> {
+        let process = self.process(row)?;
+        let args = row.nested("args")?;
+        match row.needed("name")?.as_ref() {
+            "process_name" => {
+                let lane = Lane::of(args.text("name").unwrap_or_default().trim());
+                self.lanes.insert(process, lane);
+            }
+            "process_labels" if self.lanes.get(&process) == Some(&Lane::Device) => {
+                self.timeline.device_label = args.text("labels").map(|label| label.into_owned());
+            }
+            // Threads of all processes: an HCCL process may be named later, and
+            // ids of its lanes are small numbers, those of host threads are not.
+            "thread_name" => {
+                let name = args.text("name").unwrap_or_default();
+                if name.contains("Communication") || name.starts_with("Plane") {
+                    let known = self.lanes.get(&process);
+                    if known.is_none_or(|&lane| lane == Lane::Hccl) {
+                        let tid = row.id(&["tid"])?.unwrap_or_default();
+                        let name = self.timeline.names.intern(&name);
+                        self.timeline.hccl_threads.insert(tid, name);
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, row: &Row<'_>) -> Result<bool, TraceError> {
+        if let Some(category) = row.text("cat") {
+            self.framework(row, &category)?;
+            return Ok(true);
+        }
+        let process = self.process(row)?;
+        match self.lanes.get(&process) {
+            None => return Ok(false),
+            Some(Lane::Device) => self.device(row)?,
+            Some(Lane::Hccl) => self.hccl(row)?,
+            Some(Lane::Cann) => self.cann(row)?,
+            Some(Lane::Overlap) => self.overlap(row)?,
+            Some(Lane::CoreClock | Lane::Ignored) => {}
+        }
+        Ok(true)
+    }
+
+    fn framework(&mut self, row: &Row<'_>, category: &str) -> Result<(), TraceError> {
+        let name = row.needed("name")?;
+        let kind = match category {
+            "enqueue" => HostKind::Enqueue,
+            "dequeue" => HostKind::Dequeue,
+            "cpu_op" => HostKind::FrameworkOp,
+            "user_annotation" => HostKind::Annotation,
+            _ => {
+                self.timeline.python_functions += 1;
+                return Ok(());
+            }
+        };
+        let span = row.span()?;
+        let step = name
+            .strip_prefix("ProfilerStep#")
+            .and_then(|number| number.parse().ok());
+        if let Some(number) = step {
+            self.timeline.steps.push(Step { number, span });
+        }
+        let correlation = match kind {
+            HostKind::Enqueue | HostKind::Dequeue => row.nested("args")?.id(&["correlation_id"])?,
+            _ => None,
+        };
+        self.timeline.host.push(HostCall {
+            kind: if step.is_some() {
+                HostKind::Annotation
+            } else {
+                kind
+            },
+            name: self.timeline.names.intern(&name),
+            thread: row.id(&["tid"])?.unwrap_or_default(),
+            span,
+            connection: None,
+            correlation,
+        });
+        Ok(())
+    }
+
+    fn cann(&mut self, row: &Row<'_>) -> Result<(), TraceError> {
+        let args = row.nested("args")?;
+        let kind = match args.text("level").unwrap_or_default().as_ref() {
+            "acl" => HostKind::Acl,
+            "runtime" => HostKind::Runtime,
+            "node" => HostKind::Node,
+            "model" => HostKind::Model,
+            "hccl" | "communication" => HostKind::Hccl,
+            _ => HostKind::OtherCann,
+        };
+        self.timeline.host.push(HostCall {
+            kind,
+            name: self.timeline.names.intern(&row.needed("name")?),
+            thread: row.id(&["tid"])?.unwrap_or_default(),
+            span: row.span()?,
+            connection: args.id(&["connection_id"])?,
+            correlation: None,
+        });
+        Ok(())
+    }
+
+    fn device(&mut self, row: &Row<'_>) -> Result<(), TraceError> {
+        let args = row.nested("args")?;
+        let name = row.needed("name")?;
+        let task_type = args.text("Task Type").unwrap_or_default();
+        let kind = TaskKind::of(&task_type, &name);
+        let stream = match args.small_id(&["Physic Stream Id", "Stream Id"])? {
+            Some(stream) => Some(stream),
+            None => row.small_id(&["tid"])?,
+        };
+        self.timeline.tasks.push(DeviceTask {
+            name: self.timeline.names.intern(&name),
+            task_type: self.timeline.names.intern(&task_type),
+            kind,
+            engine: Engine::of_task_type(&task_type, kind),
+            stream: stream.ok_or_else(|| row.field("tid", "is missing".to_owned()))?,
+            task: args.small_id(&["Task Id"])?,
+            context: args.small_id(&["Subtask Id"])?,
+            model: args.small_id(&["Model Id"])?,
+            span: row.span()?,
+            connection: args.id(&["connection_id"])?,
+            launch: None,
+            framework_op: None,
+            detail: None,
+        });
+        Ok(())
+    }
+
+    fn hccl(&mut self, row: &Row<'_>) -> Result<(), TraceError> {
+        let args = row.nested("args")?;
+        let thread = row.id(&["tid"])?.unwrap_or_default();
+        let name = row.needed("name")?;
+        let span = row.span()?;
+        let names = &mut self.timeline.names;
+        // Known when all threads are named.
+        let group = Name::default();
+        let interned = |names: &mut Names, key: &str| args.text(key).map(|t| names.intern(&t));
+        // A plane's row says what it moves or signals; a collective's does not.
+        if !args.object().has("notify_id") && !args.object().has("task type") {
+            let collective = Collective {
+                name: names.intern(&name),
+                group,
+                group_id: None,
+                connection: args.id(&["connection_id"])?,
+                model: args.small_id(&["model id"])?,
+                algorithm: interned(names, "alg_type"),
+                data_type: interned(names, "data_type"),
+                count: args.id(&["count"])?,
+                span,
+                framework_op: None,
+                times: None,
+            };
+            self.timeline.collectives.push((thread, collective));
+            return Ok(());
+        }
+        let kind = PlaneKind::of(&name);
+        let is_notify = matches!(kind, PlaneKind::NotifyRecord | PlaneKind::NotifyWait);
+        let stream = args.small_id(&["stream id"])?;
+        let plane = PlaneTask {
+            kind,
+            name: names.intern(&name),
+            group,
+            plane: 0,
+            notify: args
+                .id(&["notify_id"])?
+                .filter(|&id| is_notify && id != NO_NOTIFY),
+            source: args.small_id(&["src rank"])?,
+            destination: args.small_id(&["dst rank"])?,
+            bytes: args.id(&["size(Byte)"])?,
+            transport: interned(names, "transport type"),
+            link: interned(names, "link type"),
+            stream: stream.ok_or_else(|| row.field("stream id", "is missing".to_owned()))?,
+            task: args.small_id(&["task id"])?,
+            context: args.small_id(&["context id"])?,
+            span,
+            device_task: None,
+            collective: None,
+        };
+        self.timeline.planes.push((thread, plane));
+        Ok(())
+    }
+
+    fn overlap(&mut self, row: &Row<'_>) -> Result<(), TraceError> {
+        let lane = match row.needed("name")?.as_ref() {
+            "Computing" => OracleLane::Computing,
+            "Communication" => OracleLane::Communication,
+            "Communication(Not Overlapped)" => OracleLane::NotOverlapped,
+            "Free" => OracleLane::Free,
+            _ => return Ok(()),
+        };
+        self.timeline.overlap.push(OracleSpan {
+            lane,
+            span: row.span()?,
+        });
+        Ok(())
+    }
+
+    fn flow(&mut self, row: &Row<'_>) -> Result<bool, TraceError> {
+        let category = row.text("cat").unwrap_or_default();
+        let is_launch = category == "HostToDevice";
+        if !is_launch && category != "async_npu" {
+            return Ok(true);
+        }
+        let is_start = row.needed("ph")? == "s";
+        let process = self.process(row)?;
+        let lane = self.lanes.get(&process).copied();
+        let lane = match lane {
+            // Starts lie on the host, whatever its process is called.
+            _ if is_start => Lane::Ignored,
+            Some(lane) => lane,
+            None => return Ok(false),
+        };
+        let id = self.timeline.names.intern(&row.needed("id")?);
+        let thread = row.id(&["tid"])?.unwrap_or_default();
+        let at = row.time("ts")?;
+        let timeline = &mut self.timeline;
+        let flows = if is_launch {
+            &mut timeline.launches
+        } else {
+            &mut timeline.framework
+        };
+        if is_start {
+            // The same arrow may be written twice; the first counts.
+            flows.starts.entry(id).or_insert(HostPoint { thread, at });
+        } else {
+            flows.ends.push((id, lane, thread, at));
+        }
+        Ok(true)
+    }
+
+    fn counter(&mut self, row: &Row<'_>) -> Result<bool, TraceError> {
+        if row.object().raw("name").map(text).as_deref() != Some("AI Core Freq") {
+            return Ok(true);
+        }
+        let args = row.nested("args")?;
+        let mhz = args
+            .text("MHz")
+            .and_then(|mhz| mhz.trim().parse::<f64>().ok());
+        // Saturates; a clock beyond u32 MHz is no clock.
+        if let Some(mhz) = mhz.filter(|mhz| *mhz > 0.0).map(|mhz| mhz as u32) {
+            let (low, high) = self.timeline.core_mhz.unwrap_or((mhz, mhz));
+            self.timeline.core_mhz = Some((low.min(mhz), high.max(mhz)));
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,6 @@
+//! Tests of the readers on synthetic profiles and on real captures.
+
+mod captures;
+mod malformed;
+mod reading;
+mod synth;
