@@ -4,6 +4,7 @@
 //! One representation serves the checker, the simulator and the executor.
 //!
 //! * [`ir`]: the types of a [`Schedule`](ir::Schedule).
+//! * [`flat`]: a schedule unrolled into op instances, with every name resolved.
 //!
 //! # What a schedule means
 //!
@@ -22,6 +23,7 @@
 //!    threads and synchronisations.
 
 mod certificate;
+pub mod flat;
 pub mod ir;
 
 pub use certificate::{Certificate, CertifiedFinding, Severity};
