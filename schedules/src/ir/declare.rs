@@ -31,6 +31,7 @@ pub struct Buffer {
 
 /// A part of another buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct View {
     /// The buffer it is a part of; itself a root or a view.
     pub of: BufferName,
@@ -128,6 +129,7 @@ impl Owner {
 /// An advisory limit on the cores that ops of a stream ask for. Tiling and AIV collectives obey it;
 /// the scheduler does not partition cores (facts/acl.md section 13).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CoreLimit {
     /// Cube cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]

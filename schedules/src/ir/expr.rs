@@ -77,7 +77,7 @@ pub struct Variable {
 
 /// How a variable is drawn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Distribution {
     /// Always the nominal value.
     Fixed,

@@ -8,7 +8,7 @@ use super::{EventName, StreamName};
 
 /// What a host op does. Its `duration` is the host time it takes besides any waiting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum HostKind {
     /// Work of the host between calls that has a name: tiling, input preparation, sampling.
     Work,

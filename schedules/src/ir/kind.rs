@@ -359,6 +359,7 @@ pub struct Group {
 
 /// A task of a [`Group`] or a part of a [`SuperKernel`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct GroupTask {
     /// What it does. Its id is unique within the group; its thread is that of the whole. It is a
     /// kernel, copy, prefetch, collective, notify or value op, never a group itself.
@@ -436,6 +437,7 @@ pub struct Repeat {
 
 /// The cores and engines an op holds, per engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Cores {
     /// Blocks on cube cores.
     #[serde(default, skip_serializing_if = "is_zero_u32")]

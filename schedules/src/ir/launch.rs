@@ -50,7 +50,7 @@ pub enum Launch {
 
 /// An argument of a kernel or operator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Argument {
     /// The device address of a buffer or view.
     Buffer(BufferName),

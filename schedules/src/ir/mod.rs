@@ -1,7 +1,8 @@
 //! The types of the IR. Each module holds one idea; [`Schedule`] ties them together.
 //!
 //! Every type reads from and writes to JSON by itself, so the file format is these types. A struct
-//! that a later minor version may extend keeps what it does not know in `extra`.
+//! that a later minor version may extend keeps what it does not know in `extra`; the others are closed
+//! and refuse unknown fields, so that nothing is ever dropped in silence.
 
 mod access;
 mod cost;
@@ -17,6 +18,7 @@ mod op;
 mod prediction;
 mod schedule;
 mod tags;
+mod version;
 
 pub use access::{Access, AccessMode, Accesses, Range};
 pub use cost::{Delay, DelayCause, Measured, Provenance, Work};
@@ -41,3 +43,4 @@ pub use op::Op;
 pub use prediction::{OpPrediction, Prediction, Span};
 pub use schedule::{Capture, Device, Override, Peer, Program, RankGroup, Schedule};
 pub use tags::Tags;
+pub use version::{PredictionFormat, ScheduleFormat, UnknownVersion};

@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Extra;
+use super::{Extra, PredictionFormat};
 
 /// Predicted times of one step of a schedule. Written by what-if, read by the executor for drift.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Prediction {
-    /// `ascsim.prediction/1`.
-    pub format: String,
+    /// The version of the format.
+    pub format: PredictionFormat,
     /// Structure hash of the schedule, in hexadecimal.
     pub structure: String,
     /// Content hash of the schedule, in hexadecimal.
@@ -26,13 +26,9 @@ pub struct Prediction {
     pub extra: Extra,
 }
 
-impl Prediction {
-    /// The value of `format` that this version writes.
-    pub const FORMAT: &str = "ascsim.prediction/1";
-}
-
 /// Predicted times of one op instance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct OpPrediction {
     /// The rank.
     pub rank: u32,
@@ -48,6 +44,7 @@ pub struct OpPrediction {
 
 /// A value with its range, in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Span {
     /// The value.
     pub ns: i64,

@@ -5,12 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Buffer, CaptureMode, Communicator, CommunicatorName, Delay, Event, Expr, Extra, Measured,
-    Notify, Op, OpId, ProgramName, Stream, StreamName, Variable,
+    Notify, Op, OpId, ProgramName, ScheduleFormat, Stream, StreamName, Variable,
 };
 
 /// Everything that is issued, by whom, where and in which order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Schedule {
+    /// The version of the format.
+    pub format: ScheduleFormat,
     /// Its name, for people.
     pub name: String,
     /// What it is, for people.
@@ -106,6 +108,7 @@ pub struct RankGroup {
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
+#[serde(deny_unknown_fields)]
 pub struct Device {
     /// The server.
     pub server: u32,
@@ -147,7 +150,7 @@ pub struct Override {
 
 /// Whose instance of an object an op means.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Peer {
     /// The rank's own.
     #[default]
