@@ -3,7 +3,9 @@
 //!
 //! [`read()`] finds out what kind of profile a path holds and fills a [`Trace`]:
 //! the neutral model of one rank's capture ([`model`]). Times are integer
-//! nanoseconds relative to [`Trace::epoch_ns`].
+//! nanoseconds relative to [`Trace::epoch_ns`]. [`pair`] finds the links that a
+//! capture implies: records to waits, notifies across ranks, tasks to host calls,
+//! collectives to the tasks that carry them.
 //!
 //! # What is deliberately absent
 //!
@@ -13,6 +15,7 @@
 
 pub mod error;
 pub mod model;
+pub mod pair;
 pub mod read;
 pub mod time;
 

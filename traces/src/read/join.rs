@@ -6,7 +6,7 @@ use super::communication::CommRow;
 use super::kernel_details::KernelRow;
 use super::trace_view::{Flows, Lane, Timeline};
 use crate::Trace;
-use crate::model::{HostKind, Name, OracleSpan};
+use crate::model::{HostKind, HostPoint, Name, OracleSpan};
 use crate::time::Span;
 
 /// How far a kernel row's start may lie from its task's, ns: one export writes
@@ -187,17 +187,37 @@ fn flows(
             ops.entry((call.thread, call.span.start)).or_insert(index);
         }
     }
+    let mut issued: HashMap<u64, HostPoint> = HashMap::new();
     for (id, lane, thread, at) in &launches.ends {
         let Some(start) = launches.starts.get(id) else {
             continue;
         };
         let mut start = *start;
         start.at = clock.at(start.at);
-        if *lane == Lane::Device {
-            for &index in tasks.get(&(*thread, clock.at(*at))).into_iter().flatten() {
-                trace.tasks[index].launch.get_or_insert(start);
+        let end = (*thread, clock.at(*at));
+        // The arrow ends at the first task of a call; all have its connection id.
+        let connection = match lane {
+            Lane::Device => {
+                let found = tasks.get(&end).map_or(&[][..], Vec::as_slice);
+                for &index in found {
+                    trace.tasks[index].launch.get_or_insert(start);
+                }
+                found
+                    .first()
+                    .and_then(|&index| trace.tasks[index].connection)
             }
+            Lane::Hccl => collectives
+                .get(&end)
+                .and_then(|&index| trace.collectives[index].connection),
+            _ => None,
+        };
+        if let Some(connection) = connection {
+            issued.entry(connection).or_insert(start);
         }
+    }
+    for task in &mut trace.tasks {
+        let start = task.connection.and_then(|id| issued.get(&id));
+        task.launch = task.launch.or(start.copied());
     }
     for (id, lane, thread, at) in &framework.ends {
         let Some(start) = framework.starts.get(id) else {

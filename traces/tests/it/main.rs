@@ -2,5 +2,6 @@
 
 mod captures;
 mod malformed;
+mod pairing;
 mod reading;
 mod synth;
