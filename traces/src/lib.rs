@@ -5,7 +5,8 @@
 //! the neutral model of one rank's capture ([`model`]). Times are integer
 //! nanoseconds relative to [`Trace::epoch_ns`]. [`pair`] finds the links that a
 //! capture implies: records to waits, notifies across ranks, tasks to host calls,
-//! collectives to the tasks that carry them.
+//! collectives to the tasks that carry them. [`inspect`] sums a capture up: streams,
+//! engines, steps, what perturbs the timeline, what is missing.
 //!
 //! # What is deliberately absent
 //!
@@ -14,6 +15,7 @@
 //! are kept as [`model::Oracle`] and never used as input.
 
 pub mod error;
+pub mod inspect;
 pub mod model;
 pub mod pair;
 pub mod read;

@@ -1,9 +1,11 @@
 //! torch_npu's text export: reads its files and joins them.
 
+use std::collections::BTreeMap;
+
 use super::detect::TorchText;
 use super::join::{self, Clock};
 use super::{communication, kernel_details, profiler_info, step_trace, trace_view};
-use crate::model::{Lane, Meta, Missing, Note, Oracle};
+use crate::model::{Engine, Lane, Meta, Missing, Note, Oracle};
 use crate::{Trace, TraceError};
 
 /// Reads the profile in `files`.
@@ -75,7 +77,7 @@ fn missing(trace: &Trace, files: &TorchText) -> Vec<Missing> {
     lacks(
         !trace.host.iter().any(|call| call.kind.is_cann()),
         Lane::Cann,
-        "host calls of tasks, issue order of events other than by flow arrows, host syncs",
+        "host calls of tasks, host syncs, issue order other than by flow arrows and connection ids",
         level1,
     );
     lacks(
@@ -98,10 +100,7 @@ fn missing(trace: &Trace, files: &TorchText) -> Vec<Missing> {
     );
     lacks(
         files.kernel_details.is_some()
-            && trace
-                .tasks
-                .iter()
-                .any(|task| task.engine == crate::model::Engine::AiCore),
+            && trace.tasks.iter().any(|task| task.engine == Engine::AiCore),
         Lane::AcceleratorCores,
         "telling cube from vector kernels, and with it core contention",
         level1,
@@ -156,11 +155,12 @@ fn notes(trace: &Trace, unmatched: usize, python_functions: u64) -> Vec<Note> {
             ),
         });
     }
-    let grouped = trace
-        .tasks
-        .iter()
-        .filter(|task| task.context.is_some())
-        .count();
+    // A MIX kernel is a group of its own; those of several contexts matter.
+    let mut groups: BTreeMap<_, usize> = BTreeMap::new();
+    for task in trace.tasks.iter().filter(|task| task.context.is_some()) {
+        *groups.entry((task.stream, task.task)).or_default() += 1;
+    }
+    let grouped: usize = groups.values().filter(|&&contexts| contexts > 1).sum();
     if grouped > 0 {
         notes.push(Note {
             code: "ffts-groups",

@@ -289,6 +289,9 @@ fn t1_has_the_rows_that_its_files_have() {
             "{name}"
         );
         assert_eq!(trace.meta.l2_cache, Some(true));
+        // Not the 13 MIX kernels, which have a context each.
+        let groups = trace.notes.iter().find(|note| note.code == "ffts-groups");
+        assert!(groups.unwrap().text.starts_with("296 tasks"), "{groups:?}");
         assert!(!trace.lacks(Lane::Cann) && !trace.lacks(Lane::Planes));
     }
 }
