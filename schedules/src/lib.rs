@@ -24,7 +24,10 @@
 
 mod certificate;
 pub mod flat;
+pub mod footprint;
 pub mod ir;
+pub mod rewrite;
+pub mod select;
 
 pub use certificate::{Certificate, CertifiedFinding, Severity};
 pub use ir::*;

@@ -1,0 +1,393 @@
+//! What each change makes of small schedules.
+
+use std::fmt::Write as _;
+
+use expect_test::{Expect, expect};
+
+use super::Change;
+use crate::ir::{HostKind, Op, OpKind, Schedule, SyncTarget};
+
+/// A schedule of one rank. A line of `text` is `thread? stream kind object`.
+fn schedule(lines: &[&str]) -> Schedule {
+    let mut ops = Vec::new();
+    for line in lines {
+        let words: Vec<&str> = line.split(' ').collect();
+        let kind = match words[1] {
+            "k" => format!(r#"{{"kernel":{{"name":"{}"}}}}"#, words[2]),
+            "r" => format!(r#"{{"record":{{"event":"{}"}}}}"#, words[2]),
+            "w" => format!(r#"{{"wait":{{"event":"{}"}}}}"#, words[2]),
+            "sync" => format!(
+                r#"{{"host":{{"synchronise":{{"stream":"{}"}}}}}}"#,
+                words[2]
+            ),
+            "think" => r#"{"host":"think"}"#.to_owned(),
+            other => panic!("{other}"),
+        };
+        let stream = match words[0] {
+            "-" => String::new(),
+            stream => format!(r#""stream":"{stream}","#),
+        };
+        let accesses = words.get(3).map_or(String::new(), |text| {
+            let one = |access: &str| {
+                let (mode, buffer) = access.split_at(1);
+                let mode = if mode == "R" { "read" } else { "write" };
+                format!(r#"{{"buffer":"{buffer}","mode":"{mode}"}}"#)
+            };
+            let all: Vec<String> = text.split('+').map(one).collect();
+            format!(r#","accesses":[{}]"#, all.join(","))
+        });
+        ops.push(format!(
+            r#"{{"id":"{}.{}",{stream}"kind":{kind},"duration":{{"ns":1000,"from":"stated"}}{accesses}}}"#,
+            words[1], words[2]
+        ));
+    }
+    let text = format!(
+        r#"{{"format":"ascsim.schedule/1","name":"t","buffers":[{{"name":"x","bytes":8}},
+        {{"name":"y","bytes":8}},{{"name":"z","bytes":8}}],"streams":[{{"name":"S0"}},{{"name":"S1"}}],
+        "events":[{{"name":"E"}},{{"name":"F"}},{{"name":"S","kind":"sync"}}],
+        "programs":[{{"name":"p","ops":[{}]}}],
+        "ranks":[{{"first":0,"count":1,"program":"p"}}]}}"#,
+        ops.join(",")
+    );
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+fn object(op: &Op) -> String {
+    match &op.kind {
+        OpKind::Kernel(kernel) => kernel.name.to_string(),
+        OpKind::Record(record) => record.event.to_string(),
+        OpKind::Wait(wait) => wait.event.to_string(),
+        OpKind::GraphLaunch(launch) => launch.program.to_string(),
+        OpKind::Repeat(repeat) => repeat.program.to_string(),
+        OpKind::Host(HostKind::Synchronise(SyncTarget::Stream(stream))) => stream.to_string(),
+        _ => String::new(),
+    }
+}
+
+fn check(lines: &[&str], change: &str, expect: &Expect) {
+    let schedule = schedule(lines);
+    let change = Change::parse(change).unwrap_or_else(|error| panic!("{change}: {error}"));
+    let mut text = String::new();
+    match change.apply(&schedule) {
+        Err(error) => writeln!(text, "refused: {error}").expect("a string takes all"),
+        Ok(result) => {
+            for program in &result.schedule.programs {
+                writeln!(text, "{}:", program.name).expect("a string takes all");
+                for op in &program.ops {
+                    let stream = op.stream.as_ref().map_or("-", |stream| stream.as_str());
+                    let time = op.duration.as_ref().and_then(|time| time.ns.constant());
+                    let time = time
+                        .filter(|ns| *ns != 1000.0)
+                        .map(|ns| format!(" {ns} ns"));
+                    let (kind, time) = (op.kind.name(), time.unwrap_or_default());
+                    writeln!(text, "  {stream} {kind} {}{time}", object(op)).expect("it does");
+                }
+            }
+        }
+    }
+    expect.assert_eq(&text);
+}
+
+const TWO_STREAMS: &[&str] = &[
+    "S0 k A", "S0 r E", "S0 k B", "S1 w E", "S1 k C", "S1 r F", "S0 w F", "S0 k D",
+];
+
+#[test]
+fn durations_are_scaled_and_set() {
+    check(
+        &["S0 k A", "S0 k B"],
+        "scale:select=name=B,factor=2.5",
+        &expect![[r#"
+        p:
+          S0 kernel A
+          S0 kernel B 2500 ns
+    "#]],
+    );
+    check(
+        &["S0 k A", "S0 k B"],
+        "set-duration:select=name=A,us=0.5",
+        &expect![[r#"
+        p:
+          S0 kernel A 500 ns
+          S0 kernel B
+    "#]],
+    );
+    check(
+        &["S0 k A"],
+        "scale:select=name=Z,factor=2",
+        &expect![[r#"
+        refused: `name=Z` selects no op with a duration; `ascsim import` writes a schedule whose ops and tags can be looked at
+    "#]],
+    );
+}
+
+#[test]
+fn ops_move_between_given_join_points() {
+    let layer = &["S0 k A", "S0 k B", "S0 k C", "S0 k D", "S0 k E"];
+    check(
+        layer,
+        "move-to-stream:select=name=B|C,stream=side,after=name=A,before=name=E",
+        &expect![[r#"
+            p:
+              S0 kernel A
+              S0 record fork.k.B
+              side wait fork.k.B
+              side kernel B
+              side kernel C
+              side record join.k.C
+              S0 kernel D
+              S0 wait join.k.C
+              S0 kernel E
+        "#]],
+    );
+    check(
+        layer,
+        "move-to-stream:select=name=B,stream=side",
+        &expect![[r#"
+            refused: op `k.A` of program `p` has unknown accesses, so what it needs and who needs it is unknown: give the join points with after=SELECTOR,before=SELECTOR
+        "#]],
+    );
+    check(
+        layer,
+        "move-to-stream:select=name=B,stream=side,after=name=C,before=name=E",
+        &expect![[r#"
+            refused: `name=C` (after) matches no op before op `k.B` of program `p`
+        "#]],
+    );
+    check(
+        TWO_STREAMS,
+        "move-to-stream:select=stream=S1,stream=S2,after=id=*,before=id=*",
+        &expect![[r#"
+            refused: op `w.E` of program `p`: it is an event op: select only the work; the events it needs are made anew
+        "#]],
+    );
+}
+
+#[test]
+fn each_layer_gets_join_points_of_its_own() {
+    check(
+        &["S0 k A", "S0 k B", "S0 k C", "S0 k A", "S0 k B", "S0 k C"],
+        "move-to-stream:select=name=B,stream=side,after=name=A,before=name=C",
+        &expect![[r#"
+            p:
+              S0 kernel A
+              S0 record fork.k.B
+              side wait fork.k.B
+              side kernel B
+              side record join.k.B
+              S0 wait join.k.B
+              S0 kernel C
+              S0 kernel A
+              S0 record fork.k.B.2
+              side wait fork.k.B.2
+              side kernel B
+              side record join.k.B.2
+              S0 wait join.k.B.2
+              S0 kernel C
+        "#]],
+    );
+}
+
+#[test]
+fn join_points_come_from_the_data_where_it_is_known() {
+    check(
+        &[
+            "S0 k A Wx",
+            "S0 k B Wz",
+            "S0 k C Rx+Wy",
+            "S0 k D Rz",
+            "S0 k E Ry",
+        ],
+        "move-to-stream:select=name=C,stream=side",
+        &expect![[r#"
+            p:
+              S0 kernel A
+              S0 record fork.k.C
+              S0 kernel B
+              side wait fork.k.C
+              side kernel C
+              side record join.k.C
+              S0 kernel D
+              S0 wait join.k.C
+              S0 kernel E
+        "#]],
+    );
+}
+
+#[test]
+fn waits_and_records_move_only_where_acl_keeps_them() {
+    check(
+        TWO_STREAMS,
+        "move-wait:select=event=F,before=name=B",
+        &expect![[r#"
+            refused: op `w.F` of program `p`: there it would be issued before its record, and ACL would drop it without a word: choose a later op
+        "#]],
+    );
+    check(
+        TWO_STREAMS,
+        "move-record:select=event=E,after=name=D",
+        &expect![[r#"
+            refused: op `r.E` of program `p`: there it would be issued after its wait `w.E`, and ACL would drop the wait without a word: choose an earlier op
+        "#]],
+    );
+    check(
+        TWO_STREAMS,
+        "move-record:select=id=r.E,after=name=B",
+        &expect![[r#"
+            p:
+              S0 kernel A
+              S0 kernel B
+              S0 record E
+              S1 wait E
+              S1 kernel C
+              S1 record F
+              S0 wait F
+              S0 kernel D
+        "#]],
+    );
+}
+
+#[test]
+fn a_wait_keeps_its_record_when_it_moves() {
+    let twice = &[
+        "S0 k A", "S0 r E", "S1 w E", "S1 k B", "S0 r E", "S1 w E", "S1 k C",
+    ];
+    let mut schedule = schedule(twice);
+    for (at, op) in schedule.programs[0].ops.iter_mut().enumerate() {
+        op.id = format!("{at}").into();
+    }
+    let change = Change::parse("move-wait:select=id=5,before=name=B").expect("a change");
+    let error = change
+        .apply(&schedule)
+        .expect_err("it would bind to the first record");
+    assert!(error.to_string().contains("ACL would drop it"), "{error}");
+    let change = Change::parse("move-wait:select=id=2,before=name=C").expect("a change");
+    let error = change
+        .apply(&schedule)
+        .expect_err("it would bind to the second record");
+    assert!(error.to_string().contains("another record"), "{error}");
+}
+
+#[test]
+fn a_dropped_wait_takes_its_record_along() {
+    check(
+        TWO_STREAMS,
+        "drop-wait:select=event=E",
+        &expect![[r#"
+        p:
+          S0 kernel A
+          S0 kernel B
+          S1 kernel C
+          S1 record F
+          S0 wait F
+          S0 kernel D
+    "#]],
+    );
+    check(
+        TWO_STREAMS,
+        "drop-record:select=event=F",
+        &expect![[r#"
+        p:
+          S0 kernel A
+          S0 record E
+          S0 kernel B
+          S1 wait E
+          S1 kernel C
+          S0 kernel D
+    "#]],
+    );
+    check(
+        &["S0 r S", "S1 w S"],
+        "drop-record:select=event=S",
+        &expect![[r#"
+            refused: op `r.S` of program `p`: its event is a flag that any record sets: its waits would hang; drop the waits first
+        "#]],
+    );
+    check(
+        TWO_STREAMS,
+        "remove:select=event=F",
+        &expect![[r#"
+        refused: op `r.F` of program `p`: it is an event op: use drop-wait or drop-record, which keep records and waits together
+    "#]],
+    );
+    check(
+        TWO_STREAMS,
+        "remove:select=name=C",
+        &expect![[r#"
+        p:
+          S0 kernel A
+          S0 record E
+          S0 kernel B
+          S1 wait E
+          S1 record F
+          S0 wait F
+          S0 kernel D
+    "#]],
+    );
+}
+
+#[test]
+fn runs_between_host_calls_become_graphs() {
+    let mut lines = TWO_STREAMS.to_vec();
+    lines.insert(1, "- think t");
+    lines.extend(["- sync S1", "S0 w E", "S0 k G"]);
+    check(
+        &lines,
+        "graph:us=7",
+        &expect![[r#"
+        p:
+          S0 graph_launch p.graph0
+          - host S0
+          S0 graph_launch p.graph1
+        p.graph0:
+          S0 record capture.fork
+          S1 wait capture.fork
+          S0 kernel A
+          S0 record E
+          S0 kernel B
+          S1 wait E
+          S1 kernel C
+          S1 record F
+          S0 wait F
+          S0 kernel D
+          S1 record capture.join
+          S0 wait capture.join
+        p.graph1:
+          S0 kernel G
+    "#]],
+    );
+    check(
+        &["S0 r S"],
+        "graph",
+        &expect![[r#"
+        refused: op `r.S` of program `p`: only events of kind `ex` and `external` can be captured: declare it so
+    "#]],
+    );
+}
+
+#[test]
+fn a_graph_is_issued_op_by_op_again() {
+    let graph = Change::parse("graph").expect("a change");
+    let eager = Change::parse("eager:us=5").expect("a change");
+    let captured = graph
+        .apply(&schedule(TWO_STREAMS))
+        .expect("it can be captured")
+        .schedule;
+    let issued = eager.apply(&captured).expect("it can be issued").schedule;
+    assert!(
+        issued
+            .programs
+            .iter()
+            .all(|program| program.capture.is_none())
+    );
+    let costs: Vec<_> = issued.programs[1]
+        .ops
+        .iter()
+        .map(|op| op.issue.as_ref().and_then(|issue| issue.ns.constant()))
+        .collect();
+    assert!(
+        costs.contains(&Some(5000.0)) && costs.contains(&Some(1000.0)),
+        "{costs:?}"
+    );
+    assert!(matches!(issued.programs[0].ops[0].kind, OpKind::Repeat(_)));
+}
