@@ -21,6 +21,7 @@ pub mod number;
 mod parameter;
 mod profile;
 mod ranged;
+pub mod superkernel;
 mod text;
 mod values;
 
