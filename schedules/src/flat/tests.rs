@@ -10,7 +10,7 @@ fn schedule(json: &str) -> Schedule {
 /// `ranks` ranks.
 fn with_programs(ranks: u32, programs: &str) -> Schedule {
     schedule(&format!(
-        r#"{{"name": "t",
+        r#"{{"format": "ascsim.schedule/1", "name": "t",
         "variables": [{{"name": "n", "nominal": [2.4], "distribution": "fixed", "from": "stated"}}],
         "buffers": [{{"name": "root", "bytes": 64}},
                     {{"name": "view", "bytes": 32, "view": {{"of": "root", "offset": 32}}}}],
