@@ -199,7 +199,7 @@ fn collectives(trace: &Trace) -> Vec<CollectiveUse> {
         let sum = by_kind.entry(kind).or_default();
         sum.count += 1;
         sum.elements = sum.elements.saturating_add(op.count.unwrap_or_default());
-        sum.time_ns += op.span.len();
+        sum.time_ns = sum.time_ns.saturating_add(op.span.len());
     }
     let rows = by_kind.into_iter();
     rows.map(|((operation, algorithm, data_type), sum)| CollectiveUse {

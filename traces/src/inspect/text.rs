@@ -303,7 +303,7 @@ impl StepReport {
             (ours.free_ns, theirs.free_ns),
         ]
         .into_iter()
-        .map(|(ours, theirs)| (ours - theirs).abs())
+        .map(|(ours, theirs)| ours.saturating_sub(theirs).saturating_abs())
         .max()
     }
 }

@@ -126,7 +126,9 @@ pub(crate) fn engines(trace: &Trace, carried: &[Option<u32>]) -> Vec<EngineUse> 
         engine,
         tasks: tasks.len(),
         carry_collectives: tasks.iter().filter(|(_, carries)| *carries).count(),
-        time_ns: tasks.iter().map(|(span, _)| span.len()).sum(),
+        time_ns: tasks
+            .iter()
+            .fold(0, |sum: i64, (span, _)| sum.saturating_add(span.len())),
         busy_ns: Busy::union(tasks.iter().map(|(span, _)| *span)).len_ns(),
     });
     rows.collect()
@@ -138,7 +140,7 @@ pub(crate) fn kinds(trace: &Trace) -> Vec<KindUse> {
     for task in &trace.tasks {
         let (tasks, time_ns) = by_kind.entry(task.kind).or_default();
         *tasks += 1;
-        *time_ns += task.span.len();
+        *time_ns = time_ns.saturating_add(task.span.len());
     }
     let rows = by_kind.into_iter();
     rows.map(|(kind, (tasks, time_ns))| KindUse {

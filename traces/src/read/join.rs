@@ -11,7 +11,7 @@ use crate::time::Span;
 
 /// How far a kernel row's start may lie from its task's, ns: one export writes
 /// a single decimal of a µs.
-const START_TOLERANCE_NS: i64 = 100;
+const START_TOLERANCE_NS: u64 = 100;
 
 /// The zero of a trace: the earliest row.
 #[derive(Debug, Clone, Copy)]
@@ -303,7 +303,7 @@ pub(crate) fn kernels(trace: &mut Trace, rows: Vec<KernelRow>, clock: Clock) -> 
     let mut unmatched = 0;
     for row in rows {
         let start = clock.at(row.span.start);
-        let distance = |index: &usize| (trace.tasks[*index].span.start - start).abs();
+        let distance = |index: &usize| trace.tasks[*index].span.start.abs_diff(start);
         let found = match (row.stream, row.task) {
             (Some(stream), Some(task)) => {
                 let same = by_ids.get(&(stream, Some(task), row.context));

@@ -17,9 +17,13 @@ use crate::model::{
     Collective, DeviceTask, Engine, HostCall, HostKind, HostPoint, Name, Names, OracleLane,
     OracleSpan, PlaneKind, PlaneTask, Step, TaskKind,
 };
+use crate::time::Span;
 
 /// Notify id that means "none".
 const NO_NOTIFY: u64 = u64::MAX;
+
+/// The longest time between two rows of a file, ns: 52 days, far beyond any capture.
+const MAX_DISTANCE_NS: u64 = 1 << 52;
 
 /// The rows of a timeline, times absolute, in file order, not yet joined.
 #[derive(Debug, Default)]
@@ -114,6 +118,7 @@ struct Reader {
     timeline: Timeline,
     lanes: BTreeMap<Name, Lane>,
     pending: Vec<(u64, String)>,
+    first_ns: Option<i64>,
 }
 
 impl Reader {
@@ -126,6 +131,27 @@ impl Reader {
             "C" => self.counter(row),
             _ => Ok(true),
         }
+    }
+
+    /// The span of a row, near the other rows of the file.
+    fn span(&mut self, row: &Row<'_>) -> Result<Span, TraceError> {
+        let span = row.span()?;
+        self.in_range(row, span.start)?;
+        self.in_range(row, span.end)?;
+        Ok(span)
+    }
+
+    /// Refuses a time that lies impossibly far from the first row of the file, so
+    /// that no sum or difference of times overflows later.
+    fn in_range(&mut self, row: &Row<'_>, at: i64) -> Result<(), TraceError> {
+        let first = *self.first_ns.get_or_insert(at);
+        let distance = at.abs_diff(first);
+        if distance <= MAX_DISTANCE_NS {
+            return Ok(());
+        }
+        let days = distance / (86_400 * 1_000_000_000);
+        let reason = format!("lies {days} days from the first row; the file is damaged");
+        Err(row.field("ts", reason))
     }
 
     fn process(&mut self, row: &Row<'_>) -> Result<Name, TraceError> {
@@ -191,7 +217,7 @@ impl Reader {
                 return Ok(());
             }
         };
-        let span = row.span()?;
+        let span = self.span(row)?;
         let step = name
             .strip_prefix("ProfilerStep#")
             .and_then(|number| number.parse().ok());
@@ -227,11 +253,12 @@ impl Reader {
             "hccl" | "communication" => HostKind::Hccl,
             _ => HostKind::OtherCann,
         };
+        let span = self.span(row)?;
         self.timeline.host.push(HostCall {
             kind,
             name: self.timeline.names.intern(&row.needed("name")?),
             thread: row.id(&["tid"])?.unwrap_or_default(),
-            span: row.span()?,
+            span,
             connection: args.id(&["connection_id"])?,
             correlation: None,
         });
@@ -247,6 +274,7 @@ impl Reader {
             Some(stream) => Some(stream),
             None => row.small_id(&["tid"])?,
         };
+        let span = self.span(row)?;
         self.timeline.tasks.push(DeviceTask {
             name: self.timeline.names.intern(&name),
             task_type: self.timeline.names.intern(&task_type),
@@ -256,7 +284,7 @@ impl Reader {
             task: args.small_id(&["Task Id"])?,
             context: args.small_id(&["Subtask Id"])?,
             model: args.small_id(&["Model Id"])?,
-            span: row.span()?,
+            span,
             connection: args.id(&["connection_id"])?,
             launch: None,
             framework_op: None,
@@ -269,7 +297,7 @@ impl Reader {
         let args = row.nested("args")?;
         let thread = row.id(&["tid"])?.unwrap_or_default();
         let name = row.needed("name")?;
-        let span = row.span()?;
+        let span = self.span(row)?;
         let names = &mut self.timeline.names;
         // Known when all threads are named.
         let group = Name::default();
@@ -327,10 +355,8 @@ impl Reader {
             "Free" => OracleLane::Free,
             _ => return Ok(()),
         };
-        self.timeline.overlap.push(OracleSpan {
-            lane,
-            span: row.span()?,
-        });
+        let span = self.span(row)?;
+        self.timeline.overlap.push(OracleSpan { lane, span });
         Ok(())
     }
 
@@ -352,6 +378,7 @@ impl Reader {
         let id = self.timeline.names.intern(&row.needed("id")?);
         let thread = row.id(&["tid"])?.unwrap_or_default();
         let at = row.time("ts")?;
+        self.in_range(row, at)?;
         let timeline = &mut self.timeline;
         let flows = if is_launch {
             &mut timeline.launches

@@ -6,7 +6,7 @@ use ascsim_traces::pair::Links;
 use expect_test::expect;
 
 use crate::captures::{T1_LEVEL0, T1_RANK0, T1_RANK1, T7, capture, folder};
-use crate::synth::{Op, Profile};
+use crate::synth::{Op, Profile, Task, ts};
 
 /// Ours against the profiler's: 1 µs for all but free, 1 % for free.
 fn check(name: &str, ours: &StepTimes, theirs: &StepTrace) {
@@ -194,4 +194,100 @@ fn a_report_as_json_names_its_format() {
         serde_json::to_string(&report).unwrap(),
         serde_json::to_string(&again).unwrap()
     );
+}
+
+#[test]
+fn windows_of_steps_touch_and_split_what_crosses_them() {
+    let mut profile = Profile::small();
+    profile.tasks.clear();
+    let mut kernel = |number: u32, stream, start, end| {
+        profile.tasks.push(Task {
+            name: "Add",
+            task_type: "AI_VECTOR_CORE",
+            core: Some("AI_VECTOR_CORE"),
+            stream,
+            task: number,
+            context: None,
+            connection: u64::from(number),
+            start,
+            end,
+        });
+    };
+    kernel(1, 2, 10_000, 14_000);
+    // Of step 1, but runs into step 2, which begins at 20_000.
+    kernel(2, 3, 18_000, 23_000);
+    kernel(3, 2, 20_000, 25_000);
+    kernel(4, 2, 29_000, 30_000);
+    profile.steps = vec![(1, 0, 5_000), (2, 5_000, 9_000)];
+    // Arrows from the markers say which step issued what.
+    for (id, at, stream, start) in [
+        (1, 0, 2, 10_000),
+        (2, 0, 3, 18_000),
+        (3, 5_000, 2, 20_000),
+        (4, 5_000, 2, 29_000),
+    ] {
+        for (phase, pid, tid, at) in [("s", 4242, 7, at), ("f", 101, stream, start)] {
+            profile.raw.push(format!(
+                r#"{{"name":"torch_to_npu","ph":"{phase}","cat":"async_npu","id":{id},"pid":{pid},"tid":{tid},"ts":"{}"}}"#,
+                ts(at)
+            ));
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    profile.write(folder.path());
+    let report = inspect(folder.path()).unwrap();
+    let times: Vec<_> = report
+        .steps
+        .iter()
+        .map(|step| step.times)
+        .map(|t| {
+            (
+                t.step,
+                t.window.start,
+                t.window.end,
+                t.preparing_ns,
+                t.computing_ns,
+                t.free_ns,
+            )
+        })
+        .collect();
+    assert_eq!(
+        times,
+        [
+            (Some(1), 10_000, 20_000, Some(10_000), 6_000, 4_000),
+            (Some(2), 20_000, 30_000, Some(15_000), 6_000, 4_000),
+        ]
+    );
+}
+
+#[test]
+fn long_gaps_of_queued_kernels_raise_suspicion_where_settings_are_unknown() {
+    for (gap, verdict) in [(87_000, Verdict::Suspected), (20, Verdict::Unknown)] {
+        let mut profile = Profile::small();
+        profile.tasks = (0..30)
+            .map(|number| Task {
+                name: "Add",
+                task_type: "AI_VECTOR_CORE",
+                core: Some("AI_VECTOR_CORE"),
+                stream: 2,
+                task: number,
+                context: None,
+                connection: 201,
+                start: 100_000 + i64::from(number) * (1_000 + gap),
+                end: 101_000 + i64::from(number) * (1_000 + gap),
+            })
+            .collect();
+        let folder = tempfile::tempdir().unwrap();
+        profile.write(folder.path());
+        std::fs::remove_file(folder.path().join("profiler_info_0.json")).unwrap();
+        let report = inspect(folder.path()).unwrap();
+        assert_eq!(report.perturbation.verdict, verdict);
+        assert_eq!(report.perturbation.queued_gaps.unwrap().min_ns, gap);
+        assert!(
+            report
+                .missing
+                .iter()
+                .any(|missing| missing.lane == Lane::Settings)
+        );
+    }
 }

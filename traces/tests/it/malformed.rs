@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use ascsim_traces::inspect::InspectReport;
+use ascsim_traces::pair::{Links, notifies};
 use ascsim_traces::{Place, TraceError, read};
 use proptest::prelude::*;
 
@@ -265,6 +267,18 @@ fn damage() -> impl Strategy<Value = Damage> {
     ]
 }
 
+#[test]
+fn times_that_no_capture_spans_are_refused() {
+    // A stray digit: one row centuries from the others.
+    for (from, to) in [
+        ("\"dur\":4.980", "\"dur\":4980000000000000"),
+        ("1800000000000020.020", "800000000000020.020"),
+    ] {
+        let error = changed(replaced(from, to), TIMELINE);
+        assert!(error.to_string().contains("days"), "{error}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
@@ -274,7 +288,7 @@ proptest! {
         timeline in proptest::collection::vec(damage(), 0..3),
         kernels in proptest::collection::vec(damage(), 0..3),
     ) {
-        let profile = Profile::small();
+        let profile = Profile::rich();
         let mut trace_view = profile.trace_view().into_bytes();
         let mut table = profile.kernel_details().into_bytes();
         timeline.iter().for_each(|damage| damage.apply(&mut trace_view));
@@ -282,7 +296,13 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         profile.write_with(folder.path(), &trace_view, &table);
         match read(folder.path()) {
-            Ok(trace) => prop_assert!(trace.tasks.iter().all(|task| task.span.len() >= 0)),
+            Ok(trace) => {
+                prop_assert!(trace.tasks.iter().all(|task| task.span.len() >= 0));
+                let links = Links::of(&trace);
+                notifies(&[&trace, &trace]);
+                let report = InspectReport::of("damaged", &trace, &links);
+                prop_assert!(!report.to_string().is_empty());
+            }
             Err(error) => prop_assert!(!error.to_string().is_empty()),
         }
     }

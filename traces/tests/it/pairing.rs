@@ -7,7 +7,7 @@ use ascsim_traces::pair::{EventLink, LinkClass, LinkReason, Links, notifies};
 use ascsim_traces::{Trace, read};
 
 use crate::captures::{T1_LEVEL0, T1_RANK0, T1_RANK1, T7, capture};
-use crate::synth::{Notify, Op, Profile, Task};
+use crate::synth::{Call, Notify, Op, Profile, Task};
 
 fn connection(trace: &Trace, task: u32) -> u64 {
     trace.tasks[task as usize].connection.unwrap()
@@ -352,4 +352,140 @@ fn a_communication_kernel_is_carrier_not_compute() {
         .map(|(task, _)| trace.name(task.name))
         .collect();
     assert_eq!(names, ["AllReduceAivKernel"]);
+}
+
+/// A profile of events only: (kind, stream, connection, start, end), issued in
+/// the order of the connection ids; `collectives` are (connection, start, end)
+/// on stream 4.
+fn events(tasks: &[(char, u32, u64, i64, i64)], collectives: &[(u64, i64, i64)]) -> Trace {
+    let mut profile = Profile {
+        steps: vec![(1, 0, 1_000)],
+        ..Profile::default()
+    };
+    let group = collectives
+        .iter()
+        .map(|&(id, start, end)| ('c', 4, id, start, end));
+    for (kind, stream, connection, start, end) in tasks.iter().copied().chain(group) {
+        let (name, task_type, call) = match kind {
+            'r' => (
+                "EVENT_RECORD",
+                "EVENT_RECORD_SQE",
+                "AscendCL@aclrtRecordEvent",
+            ),
+            'w' => (
+                "EVENT_WAIT",
+                "EVENT_WAIT_SQE",
+                "AscendCL@aclrtStreamWaitEvent",
+            ),
+            _ => ("SDMA", "SDMA", "Node@launch"),
+        };
+        profile.tasks.push(Task {
+            name,
+            task_type,
+            core: None,
+            stream,
+            task: connection as u32,
+            context: (kind == 'c').then_some(0),
+            connection,
+            start,
+            end,
+        });
+        profile.calls.push(Call {
+            name: call,
+            level: "acl",
+            thread: 7,
+            connection,
+            start: connection as i64,
+            end: connection as i64 + 1,
+        });
+    }
+    profile.ops = collectives
+        .iter()
+        .map(|&(connection, start, end)| Op {
+            name: "hcom_allReduce__1_0_1",
+            connection,
+            start,
+            end,
+        })
+        .collect();
+    read_back(&profile)
+}
+
+/// (record connection, wait connection, class, reason) of each wait.
+fn found(trace: &Trace) -> Vec<(Option<u64>, u64, LinkClass, LinkReason)> {
+    let links = Links::of(trace);
+    let rows = links.events.iter().map(|link| {
+        let record = link.record.map(|record| connection(trace, record));
+        (
+            record,
+            connection(trace, link.wait),
+            link.class,
+            link.reason,
+        )
+    });
+    rows.collect()
+}
+
+#[test]
+fn waits_for_collectives_that_have_ended_take_their_second_records_in_order() {
+    let records = [('r', 4, 11, 2_000, 2_020), ('r', 4, 12, 2_040, 2_060)];
+    let later = [('r', 4, 21, 4_000, 4_020), ('r', 4, 22, 4_040, 4_060)];
+    let waits = [
+        ('w', 2, 30, 9_000, 9_020),
+        ('w', 2, 31, 9_100, 9_120),
+        ('w', 2, 32, 9_200, 9_220),
+    ];
+    let tasks: Vec<_> = records.into_iter().chain(later).chain(waits).collect();
+    let trace = events(&tasks, &[(10, 1_000, 1_990), (20, 3_000, 3_990)]);
+    use LinkClass::Guessed;
+    assert_eq!(
+        found(&trace),
+        [
+            (Some(12), 30, Guessed, LinkReason::CollectiveOrder),
+            (Some(22), 31, Guessed, LinkReason::CollectiveOrder),
+            // Both were waited for: the record issued last.
+            (Some(22), 32, Guessed, LinkReason::IssueOrder),
+        ]
+    );
+}
+
+#[test]
+fn a_wait_that_passed_before_the_last_record_takes_the_latest_that_fits() {
+    let tasks = [
+        ('r', 3, 1, 100, 120),
+        ('r', 3, 2, 200, 220),
+        ('r', 5, 3, 9_000, 9_020),
+        ('w', 2, 4, 5_000, 5_020),
+    ];
+    assert_eq!(
+        found(&events(&tasks, &[])),
+        [(
+            Some(2),
+            4,
+            LinkClass::Guessed,
+            LinkReason::IssueOrderCorrected
+        )]
+    );
+}
+
+#[test]
+fn a_blocking_wait_between_records_of_two_streams_is_a_guess() {
+    let tasks = [
+        ('r', 3, 1, 8_980, 9_000),
+        ('r', 5, 2, 8_990, 9_010),
+        ('w', 2, 4, 5_000, 9_400),
+    ];
+    assert_eq!(
+        found(&events(&tasks, &[])),
+        [(Some(2), 4, LinkClass::Guessed, LinkReason::EndsMatchSeveral)]
+    );
+}
+
+#[test]
+fn a_record_on_the_waiting_stream_is_no_candidate() {
+    let tasks = [('r', 2, 1, 100, 120), ('w', 2, 4, 5_000, 5_020)];
+    assert_eq!(
+        found(&events(&tasks, &[])),
+        [(None, 4, LinkClass::Open, LinkReason::NoCandidate)]
+    );
 }

@@ -348,3 +348,45 @@ fn a_folder_of_profiles_lists_them() {
         "{error}"
     );
 }
+
+#[test]
+fn columns_are_found_by_name_whatever_the_version_calls_and_puts_between_them() {
+    let profile = Profile::small();
+    // CANN 9: other names, a device column, no TAB, LF.
+    let table = profile
+        .kernel_details()
+        .replace("Step Id,", "Step Id, Device_id ,")
+        .replace("\r\n1,", "\r\n1,0,")
+        .replace("Block Dim,Mix Block Dim", "Block Num,Mix Block Num")
+        .replace(['\t', '\r'], "");
+    let folder = tempfile::tempdir().unwrap();
+    profile.write_with(
+        folder.path(),
+        profile.trace_view().as_bytes(),
+        table.as_bytes(),
+    );
+    let trace = read(folder.path()).unwrap();
+    assert_eq!(trace.details, read_back(&profile).details);
+    assert_eq!(trace.details.len(), 3);
+    assert_eq!(trace.details[0].block_dim, Some(24));
+}
+
+#[test]
+fn task_ids_that_wrap_around_join_by_the_nearest_start() {
+    let mut profile = Profile::small();
+    let mut again = profile.tasks[0].clone();
+    (again.name, again.core) = ("MatMul_again", Some("AI_VECTOR_CORE"));
+    (again.start, again.end) = (70_000, 80_000);
+    profile.tasks.push(again);
+    let trace = read_back(&profile);
+    let engines: Vec<_> = trace
+        .tasks
+        .iter()
+        .filter(|task| trace.name(task.name).starts_with("MatMul"))
+        .map(|task| (trace.name(task.name), task.engine))
+        .collect();
+    assert_eq!(
+        engines,
+        [("MatMul_0", Engine::Aic), ("MatMul_again", Engine::Aiv)]
+    );
+}

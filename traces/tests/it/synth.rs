@@ -157,6 +157,55 @@ impl Profile {
         }
     }
 
+    /// [`Profile::small`] with a collective of one record and one wait, and a
+    /// launch arrow.
+    pub(crate) fn rich() -> Self {
+        let mut profile = Self::small();
+        profile.ops = vec![Op {
+            name: "hcom_allReduce__1_0_1",
+            connection: 900,
+            start: 24_000,
+            end: 40_000,
+        }];
+        for (context, is_wait) in [(0, false), (1, true)] {
+            let (start, end) = (25_000 + i64::from(context), 39_000);
+            let name = if is_wait {
+                "Notify Wait"
+            } else {
+                "Write Value"
+            };
+            profile.tasks.push(Task {
+                name,
+                task_type: name,
+                core: None,
+                stream: 4,
+                task: 9,
+                context: Some(context),
+                connection: 900,
+                start,
+                end,
+            });
+            profile.notifies.push(Notify {
+                is_wait,
+                notify: 88,
+                source: 0,
+                destination: 1,
+                stream: 4,
+                task: 9,
+                context,
+                start,
+                end,
+            });
+        }
+        for (phase, pid, tid, at) in [("s", CANN, 7, 1_000), ("f", DEVICE, 2, 10_000)] {
+            profile.raw.push(format!(
+                r#"{{"name":"HostToDevice1","ph":"{phase}","cat":"HostToDevice","id":"1","pid":{pid},"tid":{tid},"ts":"{}"}}"#,
+                ts(at)
+            ));
+        }
+        profile
+    }
+
     /// The rows of `trace_view.json`.
     fn rows(&self) -> Vec<String> {
         let mut rows = Vec::new();
