@@ -15,7 +15,7 @@ use crate::times::Times;
 pub enum Part {
     /// The device task runs. 0 long for records and for waits that did not block.
     Task,
-    /// The host call.
+    /// The host call. 0 long for host ops that only wait.
     Call,
     /// The gap before the task on its stream.
     Gap,
@@ -41,6 +41,7 @@ pub struct Segment {
     /// End in ps.
     pub to: u64,
     /// Why it could not start earlier: how the stretch before it leads here.
+    /// [`Reason::Running`] where that is of the same instance, or nothing was before it.
     pub after: Reason,
 }
 
@@ -93,7 +94,8 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn push(&mut self, instance: u32, part: Part, category: Category, from: u64, to: u64) {
-        if from < to || part == Part::Task {
+        let is_host = self.program.role[instance as usize] == Role::Host;
+        if from < to || part == Part::Task || (part == Part::Call && is_host) {
             self.segments.push(Segment {
                 instance,
                 part,
@@ -107,7 +109,10 @@ impl Walk<'_> {
 
     /// Goes to an earlier place; the last stretch could not start before it because of `why`.
     fn go(&mut self, why: Reason, to: Place) -> Option<Place> {
-        if let Some(segment) = self.segments.last_mut() {
+        // The first step back from a stretch is its reason, also where calls of no length follow.
+        if let Some(segment) = self.segments.last_mut()
+            && segment.after == Reason::Running
+        {
             segment.after = why;
         }
         Some(to)
@@ -212,6 +217,9 @@ impl Walk<'_> {
     /// From the start of a task to what it needed last.
     fn start(&mut self, instance: u32) -> Option<Place> {
         let at = instance as usize;
+        if self.program.role[at] == Role::Host {
+            return self.called(instance);
+        }
         let (ready, start) = (self.timeline.ready[at], self.timeline.start[at]);
         self.push(instance, Part::Cores, Category::WaitOnCores, ready, start);
         let base = ready - self.times.delay[at];
@@ -243,17 +251,38 @@ impl Walk<'_> {
     fn issued(&mut self, instance: u32) -> Option<Place> {
         let at = instance as usize;
         let issued = self.timeline.issued[at];
-        let mut go = issued - self.times.issue[at];
+        let go = issued - self.times.issue[at];
         if self.program.role[at] == Role::Host {
-            let work = go - self.times.duration[at];
-            self.push(instance, Part::Call, Category::Host, work, issued);
-            go = work - self.times.delay[at];
-            let delay = Category::of_delay(self.program.cause[at]);
-            self.push(instance, Part::Delay, delay, go, work);
-        } else {
-            self.push(instance, Part::Call, Category::Launch, go, issued);
+            let met = go - self.times.duration[at];
+            self.push(instance, Part::Call, Category::Host, met, issued);
+            let start = self.timeline.start[at];
+            if met > start {
+                let needs = self.program.end_needs.of(instance);
+                let need = needs.iter().copied().find(|need| self.met(*need) == met)?;
+                return self.go(need.why, (need.on, need.point));
+            }
+            return self.called(instance);
         }
-        let calls = self.program.threads.of(self.program.thread[at]);
+        self.push(instance, Part::Call, Category::Launch, go, issued);
+        self.turn(instance, go)
+    }
+
+    /// From the start of a host op to what its thread waited for or did before.
+    fn called(&mut self, instance: u32) -> Option<Place> {
+        let at = instance as usize;
+        let start = self.timeline.start[at];
+        let go = start - self.times.delay[at];
+        let delay = Category::of_delay(self.program.cause[at]);
+        self.push(instance, Part::Delay, delay, go, start);
+        self.turn(instance, go)
+    }
+
+    /// From the moment a call is made to what its thread waited for or did before.
+    fn turn(&mut self, instance: u32, go: u64) -> Option<Place> {
+        let calls = self
+            .program
+            .threads
+            .of(self.program.thread[instance as usize]);
         let place = calls.partition_point(|call| *call < instance);
         if let Some(before) = place.checked_sub(1).map(|place| calls[place]) {
             let index = before as usize;

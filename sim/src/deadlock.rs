@@ -50,7 +50,7 @@ pub enum Never {
 }
 
 /// Cores that an unfinished task holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
     /// The rank.
     pub rank: u32,
@@ -58,6 +58,8 @@ pub struct Held {
     pub engine: Engine,
     /// The instance that holds it.
     pub instance: u32,
+    /// Its path in the schedule; empty for programs that were not compiled from one.
+    pub path: String,
 }
 
 /// An engine that kernels hold.
@@ -74,6 +76,9 @@ impl Deadlock {
     pub fn with_paths(mut self, path: impl Fn(u32) -> String) -> Self {
         for blocked in &mut self.chain {
             blocked.path = path(blocked.instance);
+        }
+        for held in &mut self.held {
+            held.path = path(held.instance);
         }
         self
     }
@@ -99,37 +104,58 @@ impl fmt::Display for Deadlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "deadlock: {} op instances cannot finish; ",
+            "deadlock with {} op instances unfinished: ",
             self.unfinished
         )?;
         for (at, blocked) in self.chain.iter().enumerate() {
             if at == 0 {
                 write!(f, "{blocked}")?;
             }
-            write!(f, " waits {} ", why(blocked.reason))?;
             match (self.chain.get(at + 1), &self.never) {
-                (Some(next), _) => write!(f, "{next}, which")?,
-                (None, None) => write!(f, "{}: a cycle", self.chain[0])?,
-                (None, Some(Never::Members(ranks))) => {
-                    write!(f, "ranks {ranks:?}, which never issue it")?;
+                (Some(next), _) => write!(f, " waits {} {next}, which", why(blocked.reason))?,
+                (None, None) => {
+                    write!(
+                        f,
+                        " waits {} {}: a cycle",
+                        why(blocked.reason),
+                        self.chain[0]
+                    )?;
                 }
-                (None, Some(Never::Mismatch)) => {
-                    f.write_str("its members, which issue different collectives")?;
-                }
-                (None, Some(Never::Signal)) => f.write_str("a signal that nothing left sends")?,
-                (None, Some(Never::HostFunction)) => {
-                    f.write_str("its host function, which hangs because it calls ACL")?;
-                }
+                (None, Some(never)) => write!(f, " {never}")?,
             }
         }
         for held in &self.held {
-            write!(
-                f,
-                "; instance {} holds {:?} of rank {}",
-                held.instance, held.engine, held.rank
-            )?;
+            write!(f, "; {held}")?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let engine = match self.engine {
+            Engine::Aic => "AIC",
+            Engine::Aiv => "AIV",
+        };
+        write!(f, "{engine} of rank {} held by ", self.rank)?;
+        match self.path.as_str() {
+            "" => write!(f, "instance {}", self.instance),
+            path => write!(f, "`{path}`"),
+        }
+    }
+}
+
+impl fmt::Display for Never {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Members(ranks) => write!(
+                f,
+                "waits in its collective for {ranks:?}, ranks that never issue it"
+            ),
+            Self::Mismatch => f.write_str("is in a collective whose members mean different ones"),
+            Self::Signal => f.write_str("waits for a signal that nothing left gives"),
+            Self::HostFunction => f.write_str("hangs, because its host function calls ACL"),
+        }
     }
 }
 
@@ -263,6 +289,7 @@ impl Search<'_> {
                         rank: *rank,
                         engine,
                         instance: *instance,
+                        path: String::new(),
                     });
                 }
             }
@@ -289,7 +316,7 @@ impl Search<'_> {
             let on = need.on as usize;
             let (time, call) = match need.point {
                 Point::Issued => (timeline.issued[on], true),
-                Point::Start => (timeline.start[on], false),
+                Point::Start => (timeline.start[on], self.program.stream[on] == NONE),
                 Point::End => (timeline.end[on], self.program.stream[on] == NONE),
             };
             let instance = need.on;
@@ -314,7 +341,7 @@ impl Search<'_> {
         let thread = self.program.thread[instance as usize];
         let agent = self.program.streams.owners() + thread;
         let current = self.at_cursor(self.program.threads.of(thread), agent);
-        let blocking = self.sim.phase[agent as usize] == Phase::End;
+        let called = self.sim.phase[agent as usize] == Phase::End;
         if current != instance {
             let call = Node {
                 instance: current,
@@ -322,15 +349,19 @@ impl Search<'_> {
             };
             return Next::Node(Reason::Thread, call);
         }
-        if blocking {
+        if called && self.program.blocking[instance as usize] {
             let task = Node {
                 instance,
                 call: false,
             };
             return Next::Node(Reason::BlockingCopy, task);
         }
-        let unmet = self.unmet(self.program.host_needs.of(instance));
-        unmet.unwrap_or(Next::Never(Reason::Running, Never::Signal))
+        let needs = match called {
+            true => self.program.end_needs.of(instance),
+            false => self.program.host_needs.of(instance),
+        };
+        self.unmet(needs)
+            .unwrap_or(Next::Never(Reason::Running, Never::Signal))
     }
 
     fn next_of_task(&self, instance: u32) -> Next {

@@ -37,6 +37,7 @@ mod costs;
 mod critical;
 mod deadlock;
 mod engine;
+mod simulate;
 mod timeline;
 mod times;
 
@@ -47,5 +48,6 @@ pub use costs::{EngineModel, Gaps, HostCosts, Latencies, Options, TaskKind};
 pub use critical::{CriticalPath, Part, Segment};
 pub use deadlock::{Blocked, Deadlock, Engine, Held, Never};
 pub use engine::{SimError, Simulator};
+pub use simulate::{SimulateError, Simulation, named, simulate};
 pub use timeline::{Origin, Timeline};
 pub use times::{TimeField, Times};

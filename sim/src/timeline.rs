@@ -20,8 +20,7 @@ pub struct Timeline {
     /// When its task had everything it needs but cores. `u64::MAX` for host ops, and for event
     /// waits that were not queued because the record had ended before.
     pub ready: Vec<u64>,
-    /// Start of its task. A wait starts when its stream gets there. A host op starts when its thread
-    /// gets there.
+    /// Start of its task. A wait starts when its stream gets there, a host op when its thread does.
     pub start: Vec<u64>,
     /// End of its task or host op.
     pub end: Vec<u64>,

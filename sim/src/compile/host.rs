@@ -1,8 +1,8 @@
 //! What host calls wait for: their turn, room in the queue, and what they synchronise.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use ascsim_schedules::flat::{Binding, Flat, Instance, InstanceId, Role as Runs, Target};
+use ascsim_schedules::flat::{Binding, Flat, Instance, InstanceId, Role as Runs, StreamId, Target};
 use ascsim_schedules::{HostKind, OpKind};
 
 use crate::compiled::{Builder, Need, Point, Reason};
@@ -13,40 +13,46 @@ pub(super) struct Calls<'a, 's> {
     flat: &'a Flat<'s>,
     options: &'a Options,
     /// The last call that touched each object of the rank.
-    touched: HashMap<Object, u32>,
-    /// The streams of the rank in the order of their first task, each with its last task.
-    streams: Vec<u32>,
-    last: HashMap<u32, u32>,
+    touched: HashMap<Object<'s>, u32>,
+    /// Per stream of the rank: its last task. In order, for device synchronisations.
+    last: BTreeMap<u32, u32>,
     /// Per stream: tasks that may still be queued, with their entries, and the sum of these.
     queues: HashMap<u32, (VecDeque<(u32, u32)>, u32)>,
+    /// The streams of each rank.
+    streams: HashMap<u32, Vec<usize>>,
 }
 
 /// What calls of different threads touch in list order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Object {
+enum Object<'s> {
     Stream(usize),
     Event(usize),
     Graph(usize),
-    /// By the address of its declaration, which the schedule holds once.
-    Communicator(*const ascsim_schedules::Communicator),
+    Communicator(&'s str),
 }
 
 impl<'a, 's> Calls<'a, 's> {
     pub(super) fn new(flat: &'a Flat<'s>, options: &'a Options) -> Self {
+        let mut streams: HashMap<u32, Vec<usize>> = HashMap::new();
+        for stream in 0..flat.stream_count() {
+            let info = flat.stream(StreamId::new(stream));
+            if info.graph.is_none() {
+                streams.entry(info.rank).or_default().push(stream);
+            }
+        }
         Self {
             flat,
             options,
             touched: HashMap::new(),
-            streams: Vec::new(),
-            last: HashMap::new(),
+            last: BTreeMap::new(),
             queues: HashMap::new(),
+            streams,
         }
     }
 
     /// Forgets a rank.
     pub(super) fn end_rank(&mut self) {
         self.touched.clear();
-        self.streams.clear();
         self.last.clear();
         self.queues.clear();
     }
@@ -58,59 +64,77 @@ impl<'a, 's> Calls<'a, 's> {
         if instance.role != Runs::Issued {
             return;
         }
-        self.take_turn(builder, instance, number);
-        if let OpKind::Host(HostKind::Synchronise(_)) = instance.op.kind {
-            self.synchronise(builder, id, number);
+        self.take_turn(builder, id);
+        if synchronises(instance) {
+            self.synchronise(builder, id);
         }
         if let (true, Some(stream)) = (task, instance.stream) {
             let stream = stream.index() as u32;
             self.enqueue(builder, instance, stream, number);
-            if self.last.insert(stream, number).is_none() {
-                self.streams.push(stream);
-            }
+            self.last.insert(stream, number);
         }
     }
 
-    /// Calls that touch one object are made in list order.
-    fn take_turn(&mut self, builder: &mut Builder, instance: &Instance<'_>, number: u32) {
-        let stream = instance.stream.map(|id| Object::Stream(id.index()));
-        let target = match instance.target {
-            Target::Event(id) => Some(Object::Event(id.index())),
-            Target::Graph(id) => Some(Object::Graph(id.index())),
-            Target::Stream(id) => Some(Object::Stream(id.index())),
-            Target::None | Target::Notify(_) | Target::Word(_) | Target::Device => None,
-        };
-        let communicator = instance.collective.map(|id| {
-            Object::Communicator(std::ptr::from_ref(self.flat.collective(id).communicator))
-        });
-        for object in [stream, target, communicator].into_iter().flatten() {
-            let Some(before) = self.touched.insert(object, number) else {
+    /// Calls that touch one object are made in list order. One that blocks has been made when it
+    /// starts to block.
+    fn take_turn(&mut self, builder: &mut Builder, id: InstanceId) {
+        let number = id.index() as u32;
+        for object in self.objects(id) {
+            let Some(on) = self.touched.insert(object, number) else {
                 continue;
             };
-            let other = &self.flat[InstanceId::new(before as usize)];
-            if other.thread != instance.thread {
-                builder.host_need(
-                    number,
-                    Need {
-                        on: before,
-                        point: Point::Issued,
-                        why: Reason::ListOrder,
-                    },
-                );
+            let other = &self.flat[InstanceId::new(on as usize)];
+            if other.thread != self.flat[id].thread {
+                let point = match synchronises(other) {
+                    true => Point::Start,
+                    false => Point::Issued,
+                };
+                let why = Reason::ListOrder;
+                builder.host_need(number, Need { on, point, why });
             }
         }
     }
 
-    fn synchronise(&mut self, builder: &mut Builder, id: InstanceId, number: u32) {
+    /// The objects that a call touches; a graph launch also the communicators and outside events of
+    /// what it replays.
+    fn objects(&self, id: InstanceId) -> Vec<Object<'s>> {
+        let instance = &self.flat[id];
+        let stream = instance.stream.map(|id| Object::Stream(id.index()));
+        let mut objects: Vec<_> = stream.into_iter().collect();
+        match instance.target {
+            Target::Event(id) => objects.push(Object::Event(id.index())),
+            Target::Graph(id) => objects.push(Object::Graph(id.index())),
+            Target::Stream(id) => objects.push(Object::Stream(id.index())),
+            Target::Device => {
+                let streams = self.streams.get(&instance.rank).into_iter().flatten();
+                objects.extend(streams.map(|stream| Object::Stream(*stream)));
+            }
+            Target::None | Target::Notify(_) | Target::Word(_) => {}
+        }
+        for inner in std::iter::once(id).chain(self.flat.inside(id)) {
+            let inner = &self.flat[inner];
+            if let Some(comm) = &inner.op.comm {
+                objects.push(Object::Communicator(comm.communicator.as_str()));
+            }
+            let external = match &inner.op.kind {
+                OpKind::Record(record) => record.external,
+                OpKind::Wait(wait) => wait.external,
+                _ => false,
+            };
+            if let (true, Runs::Replayed, Target::Event(event)) =
+                (external, inner.role, inner.target)
+            {
+                objects.push(Object::Event(event.index()));
+            }
+        }
+        objects
+    }
+
+    /// What a synchronisation waits for.
+    fn synchronise(&self, builder: &mut Builder, id: InstanceId) {
         let mut wait = |on: u32| {
-            builder.host_need(
-                number,
-                Need {
-                    on,
-                    point: Point::End,
-                    why: Reason::Synchronise,
-                },
-            );
+            let (point, why) = (Point::End, Reason::Synchronise);
+            builder.end_need(id.index() as u32, Need { on, point, why });
         };
         match self.flat[id].target {
             Target::Stream(stream) => {
@@ -118,10 +142,7 @@ impl<'a, 's> Calls<'a, 's> {
                     wait(*last);
                 }
             }
-            Target::Device => {
-                let last = self.streams.iter().filter_map(|s| self.last.get(s));
-                last.for_each(|last| wait(*last));
-            }
+            Target::Device => self.last.values().for_each(|last| wait(*last)),
             _ => {
                 if let Some(Binding::Record(record)) = self.flat.binding(id) {
                     wait(record.index() as u32);
@@ -159,4 +180,8 @@ impl<'a, 's> Calls<'a, 's> {
         queue.push_back((task, entries));
         *taken += entries;
     }
+}
+
+fn synchronises(instance: &Instance<'_>) -> bool {
+    matches!(instance.op.kind, OpKind::Host(HostKind::Synchronise(_)))
 }

@@ -1,7 +1,7 @@
 //! What streams and host threads do.
 
 use super::{Engine, Phase};
-use crate::compiled::{NONE, Role, UNKNOWN};
+use crate::compiled::{NONE, Need, Role, UNKNOWN};
 use crate::engine::queue::Happening;
 
 impl Engine<'_> {
@@ -17,45 +17,78 @@ impl Engine<'_> {
         }
     }
 
-    /// A host thread makes its calls one after the other (rule 8).
+    /// A host thread makes its calls one after the other (rule 6).
     fn advance_thread(&mut self, agent: u32, thread: u32) {
         let program = self.program;
         let calls = program.threads.of(thread);
-        let at = thread as usize;
         while let Some(call) = calls.get(self.sim.cursor[agent as usize] as usize).copied() {
-            let index = call as usize;
             if self.sim.phase[agent as usize] == Phase::Start {
-                let mut go = self.sim.free[at];
-                for need in program.host_needs.of(call) {
-                    match self.met(*need) {
-                        Some(time) => go = go.max(time),
-                        None => return self.watch(agent, need.on),
-                    }
-                }
-                let is_host = program.role[index] == Role::Host;
-                let mut issued = go + self.times.issue[index];
-                if is_host {
-                    issued += self.times.delay[index] + self.times.duration[index];
-                    self.sim.timeline.start[index] = self.sim.free[at];
-                    self.sim.timeline.end[index] = issued;
-                }
-                self.sim.timeline.issued[index] = issued;
-                self.sim.free[at] = issued;
-                self.wake(call);
-                if program.blocking[index] {
-                    self.sim.phase[agent as usize] = Phase::End;
-                }
+                let free = self.sim.free[thread as usize];
+                let Some(go) = self.latest(agent, program.host_needs.of(call), free) else {
+                    return;
+                };
+                self.call(call, go);
+                self.sim.phase[agent as usize] = Phase::End;
             }
-            if self.sim.phase[agent as usize] == Phase::End {
-                let end = self.sim.timeline.end[index];
-                if end == UNKNOWN {
-                    return self.watch(agent, call);
-                }
-                self.sim.free[at] = self.sim.free[at].max(end);
-                self.sim.phase[agent as usize] = Phase::Start;
-            }
+            let Some(free) = self.return_from(agent, call) else {
+                return;
+            };
+            self.sim.free[thread as usize] = free;
+            self.sim.phase[agent as usize] = Phase::Start;
             self.sim.cursor[agent as usize] += 1;
         }
+    }
+
+    /// A call whose turn has come at `go`: a task is issued at its end; a host op begins.
+    fn call(&mut self, call: u32, go: u64) {
+        let index = call as usize;
+        if self.program.role[index] == Role::Host {
+            self.sim.timeline.start[index] = go + self.times.delay[index];
+        } else {
+            self.sim.timeline.issued[index] = go + self.times.issue[index];
+        }
+        self.wake(call);
+    }
+
+    /// When a call returns; none if that is not known yet.
+    fn return_from(&mut self, agent: u32, call: u32) -> Option<u64> {
+        let index = call as usize;
+        if self.program.role[index] == Role::Host {
+            let start = self.sim.timeline.start[index];
+            let met = self.latest(agent, self.program.end_needs.of(call), start)?;
+            let end = met + self.times.issue[index] + self.times.duration[index];
+            self.sim.timeline.issued[index] = end;
+            self.sim.timeline.end[index] = end;
+            self.wake(call);
+            return Some(end);
+        }
+        let issued = self.sim.timeline.issued[index];
+        if !self.program.blocking[index] {
+            return Some(issued);
+        }
+        match self.sim.timeline.end[index] {
+            UNKNOWN => {
+                self.watch(agent, call);
+                None
+            }
+            end => Some(end.max(issued)),
+        }
+    }
+
+    /// The latest of `from` and the times at which all needs were met; none, and the agent watches
+    /// it, if one has not been met.
+    fn latest(&mut self, agent: u32, needs: &[Need], from: u64) -> Option<u64> {
+        let mut latest = from;
+        for need in needs {
+            match self.met(*need) {
+                Some(time) => latest = latest.max(time),
+                None => {
+                    self.watch(agent, need.on);
+                    return None;
+                }
+            }
+        }
+        Some(latest)
     }
 
     /// A stream runs its tasks one after the other (rules 1 to 3).
@@ -83,13 +116,10 @@ impl Engine<'_> {
                     return self.begin(task, ready);
                 }
                 Phase::End => {
-                    let mut end = self.sim.timeline.start[task as usize];
-                    for need in program.end_needs.of(task) {
-                        match self.met(*need) {
-                            Some(time) => end = end.max(time),
-                            None => return self.watch(stream, need.on),
-                        }
-                    }
+                    let start = self.sim.timeline.start[task as usize];
+                    let Some(end) = self.latest(stream, program.end_needs.of(task), start) else {
+                        return;
+                    };
                     self.sim.phase[at] = Phase::Running;
                     return self.end_at(task, end);
                 }
@@ -109,20 +139,11 @@ impl Engine<'_> {
             self.watch(stream, task);
             return None;
         }
-        let mut ready = if hosted {
-            issued + self.options.latencies.launch
-        } else {
-            0
+        let from = match hosted {
+            true => issued + self.options.latencies.launch,
+            false => 0,
         };
-        for need in program.start_needs.of(task) {
-            match self.met(*need) {
-                Some(time) => ready = ready.max(time),
-                None => {
-                    self.watch(stream, need.on);
-                    return None;
-                }
-            }
-        }
+        let mut ready = self.latest(stream, program.start_needs.of(task), from)?;
         let before = self.sim.last_end[stream as usize];
         if program.role[index] == Role::Wait {
             for need in program.end_needs.of(task) {
