@@ -1,0 +1,8 @@
+//! Tests of the simulator on whole schedules.
+
+mod arbitrary;
+mod laws;
+mod notation;
+mod paths;
+mod reference;
+mod rules;
