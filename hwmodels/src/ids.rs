@@ -307,6 +307,7 @@ parameters! {
     RingGather "ring_allgather_bytes_per_s" BytesPerSecond "Rate of the double-ring AllGather.";
     RingScatterStep "ring_reducescatter_step_us" Us "One step of the double-ring ReduceScatter.";
     RingScatter "ring_reducescatter_bytes_per_s" BytesPerSecond "Rate of the double-ring ReduceScatter.";
+    SingleRingTasks "single_ring_step_tasks" Count "Tasks of one step of a single ring.";
     SemiRingStep "semi_ring_step_us" Us "One step of the SemiRing AllGather or ReduceScatter.";
     FullMeshStep "full_mesh_step_us" Us "One round of the direct full-mesh AllToAll.";
     NhrStep "nhr_step_us" Us "One step of the NHR algorithm between servers.";

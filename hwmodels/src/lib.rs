@@ -10,6 +10,7 @@
 //! Deliberately absent: contention (the simulator shares cores and bandwidth), rank skew (a
 //! collective's time counts from its last rank's start), and any constant without a source.
 
+pub mod collective;
 pub mod copy;
 mod error;
 mod ids;
