@@ -3,7 +3,9 @@
 //!
 //! One representation serves the checker, the simulator and the executor.
 //!
-//! * [`ir`]: the types of a [`Schedule`](ir::Schedule).
+//! * [`ir`]: the types of a [`Schedule`].
+//! * [`format`](mod@format): its files. [`validate`]: what readers and writers refuse, so that the
+//!   rest may take it for granted.
 //! * [`flat`]: a schedule unrolled into op instances, with every name resolved.
 //!
 //! # What a schedule means
@@ -16,7 +18,7 @@
 //!    host has issued it, and its own waits are met.
 //! 3. **Ranks are instances.** Streams, events, notifies and buffers are declared once and exist once
 //!    per rank: two ranks that run one program share no object, unless an op names a
-//!    [`Peer`](ir::Peer).
+//!    [`Peer`].
 //! 4. **Ex events bind when issued.** A wait on an `ex` event waits for the latest record of that
 //!    event listed before it; with none, it does nothing (facts/acl.md section 3).
 //! 5. **Dependencies are derived**, never stored: from streams, events, notifies, collectives, host
@@ -25,9 +27,13 @@
 mod certificate;
 pub mod flat;
 pub mod footprint;
+pub mod format;
 pub mod ir;
+mod path;
 pub mod rewrite;
 pub mod select;
+pub mod validate;
 
 pub use certificate::{Certificate, CertifiedFinding, Severity};
 pub use ir::*;
+pub use path::{JsonPath, JsonStep};

@@ -11,6 +11,7 @@ mod expr;
 mod extra;
 mod host;
 mod kind;
+mod kind_name;
 mod launch;
 mod limits;
 mod name;

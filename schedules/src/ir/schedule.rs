@@ -118,6 +118,18 @@ pub struct Device {
     pub die: u32,
 }
 
+impl Device {
+    /// Where rank `rank` is unless its group says otherwise: die `rank % 2` of package `rank / 2 % 8`
+    /// of server `rank / 16` (Atlas A3: 8 packages of 2 dies).
+    pub fn of_rank(rank: u32) -> Self {
+        Self {
+            server: rank / 16,
+            package: rank / 2 % 8,
+            die: rank % 2,
+        }
+    }
+}
+
 /// What differs on one rank from the program it shares.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Override {
