@@ -1,0 +1,3 @@
+//! Runs checked schedules on NPU streams through ACL.
+
+pub mod acl;
