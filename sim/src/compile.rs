@@ -8,7 +8,7 @@ mod task;
 use std::collections::HashMap;
 
 use ascsim_schedules::flat::{Flat, Instance, InstanceId, Role as Runs};
-use ascsim_schedules::{DelayCause, Expr, OpKind, Schedule, VariableRef};
+use ascsim_schedules::{DelayCause, Expr, OpKind, VariableRef};
 
 pub use error::{CompileError, TimeError};
 
@@ -32,15 +32,35 @@ const MOST_PS: f64 = 4.6e18;
 /// # Complexity
 /// O(instances + needs) time and memory.
 pub fn compile(flat: &Flat<'_>, options: &Options) -> Result<Compiled, CompileError> {
-    let nominal = nominal(flat.schedule());
-    let value_of = |variable: &VariableRef| {
+    let nominal: HashMap<&str, &[f64]> = flat
+        .schedule()
+        .variables
+        .iter()
+        .map(|variable| (variable.name.as_str(), variable.nominal.as_slice()))
+        .collect();
+    compile_with(flat, options, &|variable| {
         let values = nominal.get(variable.name.as_str())?;
         values.get(variable.index as usize).copied()
-    };
+    })
+}
+
+/// Compiles a flat schedule with the variables' values from `values`, which should be those that it
+/// was unrolled with.
+///
+/// # Errors
+/// As [`compile`].
+///
+/// # Complexity
+/// As [`compile`].
+pub fn compile_with(
+    flat: &Flat<'_>,
+    options: &Options,
+    values: Values<'_>,
+) -> Result<Compiled, CompileError> {
     let mut compiler = Compiler {
         flat,
         options,
-        values: &value_of,
+        values,
         builder: Builder::new(
             flat.ranks().iter().map(|(rank, _)| *rank).collect(),
             Counts {
@@ -98,13 +118,6 @@ impl Compiled {
     pub fn varies(&self) -> bool {
         !self.varying.is_empty()
     }
-}
-
-fn nominal(schedule: &Schedule) -> HashMap<&str, &[f64]> {
-    let variables = schedule.variables.iter();
-    variables
-        .map(|variable| (variable.name.as_str(), variable.nominal.as_slice()))
-        .collect()
 }
 
 /// A time in ns as ps.

@@ -2,7 +2,8 @@
 //!
 //! [`compile`] turns a schedule into a flat [`Compiled`] program; a [`Simulator`] runs it as often as
 //! wanted with changed [`Times`] and [`Options`], and yields a [`Timeline`] or a [`Deadlock`];
-//! [`CriticalPath`] and [`Blame`] say where the time went. Times are integers in ps.
+//! [`CriticalPath`] and [`Blame`] say where the time went. Times are integers in ps. A [`Sampler`]
+//! draws the variables that times depend on.
 //!
 //! # Rules
 //!
@@ -37,17 +38,19 @@ mod costs;
 mod critical;
 mod deadlock;
 mod engine;
+mod sample;
 mod simulate;
 mod timeline;
 mod times;
 
 pub use blame::{Blame, Category};
-pub use compile::{CompileError, TimeError, Values, compile};
+pub use compile::{CompileError, TimeError, Values, compile, compile_with};
 pub use compiled::{Assumption, Compiled, Reason};
 pub use costs::{EngineModel, Gaps, HostCosts, Latencies, Options, TaskKind};
 pub use critical::{CriticalPath, Part, Segment};
 pub use deadlock::{Blocked, Deadlock, Engine, Held, Never};
 pub use engine::{SimError, Simulator};
+pub use sample::{Draw, SampleError, Sampler};
 pub use simulate::{SimulateError, Simulation, named, simulate};
 pub use timeline::{Origin, Timeline};
 pub use times::{TimeField, Times};

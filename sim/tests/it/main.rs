@@ -6,3 +6,4 @@ mod notation;
 mod paths;
 mod reference;
 mod rules;
+mod samples;
