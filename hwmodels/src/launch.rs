@@ -57,6 +57,30 @@ pub fn dynamic_kernel(r: &Reader<'_>) -> u64 {
     ps(r.get(P::LaunchDynamic))
 }
 
+/// How the host allocates memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Allocators {
+    /// Device memory in expandable segments of 1 GiB pages (`PYTORCH_NPU_ALLOC_CONF`).
+    pub expandable_segments: bool,
+    /// jemalloc instead of the malloc of glibc.
+    pub jemalloc: bool,
+}
+
+/// What the allocators and the software generation add to a decode step, in ps; negative for a
+/// generation that is faster than the reference. Lump sums of one publication each, whose mechanism
+/// is unknown: calibration, not prediction.
+pub fn step(allocators: Allocators, r: &Reader<'_>) -> i64 {
+    let mut us = r.get(P::VersionStep);
+    if !allocators.expandable_segments {
+        us += r.get(P::AllocatorDefault);
+    }
+    if !allocators.jemalloc {
+        us += r.get(P::AllocatorMalloc);
+    }
+    // Whole picoseconds of a few milliseconds fit with room to spare; the cast saturates.
+    (us * 1e6) as i64
+}
+
 /// A way to pass a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -249,6 +273,27 @@ mod tests {
         assert_eq!(
             4 * signal_task(Signal::Event, &Reader::new(&values)),
             640_000
+        );
+    }
+
+    #[test]
+    fn a_step_takes_what_the_settings_leave_in() {
+        let values = Values::new(|id| match id {
+            P::VersionStep => -300.0,
+            P::AllocatorDefault => 200.0,
+            P::AllocatorMalloc => 10.0,
+            _ => 0.0,
+        });
+        let of = |expandable_segments, jemalloc| {
+            let allocators = Allocators {
+                expandable_segments,
+                jemalloc,
+            };
+            step(allocators, &Reader::new(&values)) / 1_000_000
+        };
+        assert_eq!(
+            [of(true, true), of(false, true), of(false, false)],
+            [-300, -100, -90]
         );
     }
 

@@ -485,6 +485,64 @@ fn executors_are_those_that_hccl_takes() {
     }
 }
 
+/// Across servers the limit falls at more than 6 and more than 16 ranks.
+#[test]
+fn the_limit_across_servers_depends_on_the_ranks() {
+    let values = model_of(None, "cloudmatrix384").values();
+    let stays = |kind, ranks: u32, bytes| {
+        let devices: Vec<u32> = (0..ranks).map(|rank| rank * 16).collect();
+        let topology = Topology::of(&devices, &Reader::new(&values));
+        let request = Request {
+            expansion: Expansion::Aiv,
+            ..Request::new(kind, bytes, topology)
+        };
+        of(&request).cores.aiv > 0
+    };
+    for (kind, ranks, most) in [
+        (AllGather, 6, MIB),
+        (AllGather, 7, 512 * KIB),
+        (AllGather, 16, 512 * KIB),
+        (AllGather, 17, 32 * KIB),
+        (ReduceScatter, 6, MIB),
+        (ReduceScatter, 7, 512 * KIB),
+        (ReduceScatter, 16, 512 * KIB),
+        (ReduceScatter, 17, 128 * KIB),
+        (Broadcast, 8, 512 * KIB),
+        (Broadcast, 9, MIB),
+        (AllReduce, 8, 512 * KIB),
+        (AllReduce, 9, 8 * MIB - 1),
+    ] {
+        assert!(stays(kind, ranks, most), "{kind:?} {ranks}");
+        assert!(!stays(kind, ranks, most + 1), "{kind:?} {ranks}");
+    }
+}
+
+#[test]
+fn only_aiv_mesh_collectives_fuse_into_a_super_kernel() {
+    assert!(of(&on_aiv(AllReduce, 8, KIB)).fuses() && of(&on_aiv(AllToAll, 8, KIB)).fuses());
+    assert!(!of(&on_aiv(Broadcast, 8, KIB)).fuses());
+    assert!(!of(&on_aicpu(AllReduce, 8, KIB)).fuses());
+}
+
+/// Sixteen ranks are bound by what a die reads in all: once in AllGather, twice in the two-shot
+/// AllReduce, whose slices are a sixteenth.
+#[test]
+fn the_die_bounds_its_cores_together() {
+    let bound = |passes: f64, slice: f64| passes * 15.0 * slice / 158e9 * 1e6;
+    within(
+        "AG",
+        us(&on_aiv(AllGather, 16, 278 * KIB)),
+        5.1 + bound(1.0, 278.0 * 1024.0),
+        0.01,
+    );
+    within(
+        "AR",
+        us(&on_aiv(AllReduce, 16, MIB)),
+        12.1 + bound(2.0, 65_536.0),
+        0.01,
+    );
+}
+
 #[test]
 fn double_ring_tasks_match_the_count() {
     let tasks = |ranks, size| of(&on_aicpu(AllReduce, ranks, mib(size))).tasks;

@@ -88,6 +88,12 @@ pub struct CollectiveCost {
 }
 
 impl CollectiveCost {
+    /// Whether the SuperKernel compiler takes it as a part: AllReduce, AllGather, ReduceScatter and
+    /// AllToAll on AIV mesh executors (facts/schedules.md section D3 rule 3).
+    pub fn fuses(&self) -> bool {
+        self.executor.contains("MeshAiv") && !self.executor.starts_with("Broadcast")
+    }
+
     /// A cost with these phases and nothing held.
     fn of(request: &Request, phases: Vec<Phase>) -> Self {
         Self {
