@@ -21,7 +21,8 @@
 //!    Members on external ranks are taken to never delay it.
 //! 6. (rule 8) A host thread makes its calls one after the other. A call costs host time; a graph
 //!    launch costs it once for the whole graph; a synchronisation or blocking copy holds the thread;
-//!    a full stream queue holds the call until there is room.
+//!    a full stream queue holds the call until there is room. (A bound event wait counts as an entry
+//!    even where it turns out not to be queued, so that room is never found too early.)
 //! 7. (rule 9) The parts of a super kernel run back to back, without gaps. Those of a group run as
 //!    soon as the parts they come after have ended. Both take one place on their stream.
 //! 8. Two launches of one graph run one after the other.

@@ -517,6 +517,19 @@ fn a_whole_with_the_only_duration_runs_as_one() {
     );
 }
 
+#[test]
+fn a_whole_whose_parts_have_durations_takes_theirs() {
+    check(
+        "super s0 u\nk s0 a 2 c\nk s0 b 3 v\nend us=7\nk s0 next 1",
+        expect![[r#"
+            u 0..5
+            u/a 0..2
+            u/b 2..5
+            next 5..6
+        "#]],
+    );
+}
+
 // Rule 8.
 
 #[test]
@@ -644,5 +657,18 @@ fn a_host_function_that_calls_acl_hangs() {
         expect![[r#"
         deadlock with 2 op instances unfinished: `f` on rank 0 hangs, because its host function calls ACL
     "#]],
+    );
+}
+
+#[test]
+fn a_cycle_is_named_before_a_wait_that_merely_hangs() {
+    check(
+        "nw s0 N\nk s0 a 1\nw s1 F0\nr s1 F1\nw s2 F1\nr s2 F0",
+        expect![[r#"
+            deadlock with 6 op instances unfinished: `w-F0#5` on rank 0 waits for the event of `r-F0#11` on rank 0,
+            which waits on its stream behind `w-F1#9` on rank 0,
+            which waits for the event of `r-F1#7` on rank 0,
+            which waits on its stream behind `w-F0#5` on rank 0: a cycle
+        "#]],
     );
 }
