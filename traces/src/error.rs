@@ -9,7 +9,7 @@ pub enum Place {
     /// Byte offset from the start of the file (of the uncompressed text).
     Byte(u64),
     /// Row of a table; the header is row 1, as an editor counts lines when no
-    /// cell spans lines.
+    /// cell spans lines. In a database the first row is row 1.
     Row(u64),
 }
 
@@ -18,6 +18,28 @@ impl fmt::Display for Place {
         match self {
             Self::Byte(offset) => write!(f, "byte {offset}"),
             Self::Row(row) => write!(f, "row {row}"),
+        }
+    }
+}
+
+/// `paths`, separated by commas.
+fn list(paths: &[PathBuf]) -> String {
+    let shown = paths.iter().map(|path| path.display().to_string());
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+impl TraceError {
+    /// `source`, met while `path` was read. Decompressors report damage as an
+    /// error of their input, which plain files never do.
+    pub(crate) fn io(path: &std::path::Path, source: std::io::Error) -> Self {
+        use std::io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
+        let path = path.to_owned();
+        match source.kind() {
+            InvalidData | InvalidInput | Other | UnexpectedEof => Self::Packed {
+                path,
+                reason: source.to_string(),
+            },
+            _ => Self::Io { path, source },
         }
     }
 }
@@ -33,6 +55,42 @@ pub enum TraceError {
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
+    },
+    /// A compressed file that cannot be unpacked.
+    #[error("cannot unpack {}: {reason}; the file is damaged or incomplete, copy or compress it again", path.display())]
+    Packed {
+        /// The file.
+        path: PathBuf,
+        /// What the decompressor said.
+        reason: String,
+    },
+    /// A database that cannot be read.
+    #[error("cannot read the database {}: {reason}; if it was copied while it was written, export or copy it again", path.display())]
+    Database {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        reason: String,
+    },
+    /// The path holds several profiles where one is wanted.
+    #[error("{} holds {} profiles, name one: {}", path.display(), found.len(), list(found))]
+    SeveralProfiles {
+        /// The path as given.
+        path: PathBuf,
+        /// The profiles.
+        found: Vec<PathBuf>,
+    },
+    /// One file with the tasks of several devices whose rows cannot be told apart.
+    #[error("{} holds the tasks of several devices in one timeline; export each device by itself", path.display())]
+    SeveralDevices {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The dump of a captured graph, which has no times of its own.
+    #[error("{} is the dump of a captured graph: its times are placeholders; name a profile of its replay beside it, or read it as a dump", path.display())]
+    OnlyDump {
+        /// The file.
+        path: PathBuf,
     },
     /// The path holds no profile this crate knows.
     #[error("no profile in {}: {reason}", path.display())]

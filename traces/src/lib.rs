@@ -23,4 +23,4 @@ pub mod time;
 
 pub use error::{Place, TraceError};
 pub use model::Trace;
-pub use read::read;
+pub use read::{read, read_all};

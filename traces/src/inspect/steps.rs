@@ -26,7 +26,7 @@ use serde::Serialize;
 
 use super::interval::Busy;
 use crate::Trace;
-use crate::model::{Step, TaskKind};
+use crate::model::{Lane, Step, TaskKind};
 use crate::time::Span;
 
 /// The times of one step, ns.
@@ -47,8 +47,9 @@ pub struct StepTimes {
     pub overlapped_ns: i64,
     /// A collective is under way and no kernel computes.
     pub not_overlapped_ns: i64,
-    /// Neither.
-    pub free_ns: i64,
+    /// Neither; `None` if the capture is a kernel table alone, which does not
+    /// show what else the device did.
+    pub free_ns: Option<i64>,
 }
 
 /// The times of every step of `trace`; `carried` as [`crate::pair::Links::carried`]
@@ -81,6 +82,7 @@ pub fn steps(trace: &Trace, carried: &[Option<u32>]) -> Vec<StepTimes> {
         .collect();
     let computing = Busy::union(computing.into_iter().map(|(span, _)| span));
     let communication = Busy::union(communication.into_iter().map(|(span, _)| span));
+    let lacks_timeline = trace.lacks(Lane::Timeline);
     let times = windows.into_iter().map(|(step, window)| {
         let computing = computing.clip(window);
         let communication = communication.clip(window);
@@ -94,7 +96,8 @@ pub fn steps(trace: &Trace, carried: &[Option<u32>]) -> Vec<StepTimes> {
             communication_ns: communication.len_ns(),
             overlapped_ns,
             not_overlapped_ns: communication.len_ns() - overlapped_ns,
-            free_ns: window.len() - computing.or(&communication).len_ns(),
+            free_ns: (!lacks_timeline)
+                .then(|| window.len() - computing.or(&communication).len_ns()),
         }
     });
     times.collect()

@@ -128,7 +128,7 @@ impl InspectReport {
                 format_us(times.communication_ns),
                 format_us(times.overlapped_ns),
                 format_us(times.not_overlapped_ns),
-                format_us(times.free_ns),
+                times.free_ns.map_or("unknown".to_owned(), format_us),
                 times.preparing_ns.map_or("-".to_owned(), format_us),
             ]);
         }
@@ -300,7 +300,7 @@ impl StepReport {
             (ours.communication_ns, theirs.communication_ns),
             (ours.overlapped_ns, theirs.overlapped_ns),
             (ours.not_overlapped_ns, theirs.not_overlapped_ns),
-            (ours.free_ns, theirs.free_ns),
+            (ours.free_ns.unwrap_or(theirs.free_ns), theirs.free_ns),
         ]
         .into_iter()
         .map(|(ours, theirs)| ours.saturating_sub(theirs).saturating_abs())

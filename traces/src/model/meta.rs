@@ -35,6 +35,10 @@ pub struct Meta {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lane {
+    /// Everything on the device but kernels and collectives.
+    Timeline,
+    /// Streams of the tasks.
+    Streams,
     /// CANN calls.
     Cann,
     /// Framework ops.
@@ -63,6 +67,8 @@ impl Lane {
     /// The name that tables show.
     pub fn label(self) -> &'static str {
         match self {
+            Self::Timeline => "timeline",
+            Self::Streams => "streams",
             Self::Cann => "CANN calls",
             Self::Framework => "framework ops",
             Self::Steps => "step markers",

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::row::Row;
+use super::source;
 use crate::{Place, TraceError};
 
 /// A file that is one JSON object, held as text.
@@ -18,10 +19,7 @@ impl Document {
     /// # Errors
     /// A file that cannot be read, is empty, or is not UTF-8.
     pub(crate) fn open(path: &Path) -> Result<Self, TraceError> {
-        let bytes = std::fs::read(path).map_err(|source| TraceError::Io {
-            path: path.to_owned(),
-            source,
-        })?;
+        let bytes = source::whole(path)?;
         let text = String::from_utf8(bytes).map_err(|error| TraceError::Utf8 {
             path: path.to_owned(),
             place: Place::Byte(error.utf8_error().valid_up_to() as u64),

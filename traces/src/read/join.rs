@@ -13,6 +13,10 @@ use crate::time::Span;
 /// a single decimal of a µs.
 const START_TOLERANCE_NS: u64 = 100;
 
+/// The framework op that issued what has a connection id: its thread, its span
+/// and its name, times absolute.
+pub(crate) type Ops = BTreeMap<u64, (u64, Span, Name)>;
+
 /// The zero of a trace: the earliest row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
@@ -129,18 +133,21 @@ pub(crate) fn timeline(mut timeline: Timeline, clock: Clock) -> Trace {
 }
 
 /// Which group and plane the threads of the HCCL lanes belong to: a group's
-/// lane comes first, then its planes.
+/// lane comes first, then its planes. MindSpore's only group comes last.
 struct Groups(BTreeMap<u64, (Name, u32)>);
 
 impl Groups {
     fn of(timeline: &Timeline) -> Self {
-        let mut group = Name::default();
+        let plane = |name: Name| -> Option<u32> {
+            let text = timeline.names.get(name).strip_prefix("Plane")?;
+            text.trim().parse().ok()
+        };
+        let lanes = || timeline.hccl_threads.iter();
+        let first = lanes().find(|(_, name)| plane(**name).is_none());
+        let mut group = first.map_or(Name::default(), |(_, name)| *name);
         let mut threads = BTreeMap::new();
-        for (&thread, &name) in &timeline.hccl_threads {
-            let text = timeline.names.get(name);
-            let plane = text
-                .strip_prefix("Plane")
-                .and_then(|n| n.trim().parse().ok());
+        for (&thread, &name) in lanes() {
+            let plane = plane(name);
             if plane.is_none() {
                 group = name;
             }
@@ -323,13 +330,40 @@ pub(crate) fn kernels(trace: &mut Trace, rows: Vec<KernelRow>, clock: Clock) -> 
             continue;
         };
         let task = &mut trace.tasks[index];
-        if let Some(engine) = row.engine {
-            task.engine = engine;
-        }
+        task.engine = row.engine.unwrap_or(task.engine);
         task.detail = Some(detail);
         trace.details.push(row.detail);
     }
     unmatched
+}
+
+/// Sets the ids of groups that the source itself has, by the name of the lane.
+pub(crate) fn group_ids(trace: &mut Trace, ids: &BTreeMap<Name, Name>) {
+    for op in &mut trace.collectives {
+        op.group_id = op.group_id.or(ids.get(&op.group).copied());
+    }
+}
+
+/// Links tasks and collectives to the framework op that has their connection id.
+pub(crate) fn framework(trace: &mut Trace, ops: &Ops, clock: Clock) {
+    let mut calls: HashMap<(u64, Span, Name), u32> = HashMap::new();
+    for (index, call) in trace.host.iter().enumerate() {
+        if let Ok(index) = u32::try_from(index) {
+            calls
+                .entry((call.thread, call.span, call.name))
+                .or_insert(index);
+        }
+    }
+    let op = |connection: Option<u64>| {
+        let (thread, span, name) = ops.get(&connection?)?;
+        calls.get(&(*thread, clock.span(*span), *name)).copied()
+    };
+    for task in &mut trace.tasks {
+        task.framework_op = op(task.connection);
+    }
+    for collective in &mut trace.collectives {
+        collective.framework_op = op(collective.connection);
+    }
 }
 
 /// Adds the profiler's times to the collectives, by name.
@@ -341,7 +375,8 @@ pub(crate) fn communication(trace: &mut Trace, rows: Vec<CommRow>) {
     for op in &mut trace.collectives {
         if let Some(row) = by_name.get(trace.names.get(op.name)) {
             op.times = Some(row.times);
-            op.group_id = Some(trace.names.intern(&row.group_id));
+            let id = trace.names.intern(&row.group_id);
+            op.group_id.get_or_insert(id);
         }
     }
 }

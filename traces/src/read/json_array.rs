@@ -187,10 +187,7 @@ impl<R: BufRead> ArrayReader<R> {
     }
 
     fn io(&self, source: std::io::Error) -> TraceError {
-        TraceError::Io {
-            path: self.path.clone(),
-            source,
-        }
+        TraceError::io(&self.path, source)
     }
 }
 

@@ -1,8 +1,9 @@
-//! `kernel_details.csv`: the kernel table of torch_npu.
+//! Kernel tables: `kernel_details.csv` of torch_npu, `op_summary_*.csv` of msprof.
 
 use std::path::Path;
 
 use super::table::{Column, Table};
+use super::window::Window;
 use crate::TraceError;
 use crate::model::{Engine, KernelDetail, Name, Names, Pmu};
 use crate::time::Span;
@@ -13,6 +14,9 @@ pub(crate) struct KernelRow {
     pub(crate) name: Name,
     /// `None` at Level0, where the cell is N/A.
     pub(crate) engine: Option<Engine>,
+    /// The core as written.
+    pub(crate) core: Name,
+    pub(crate) model: Option<u32>,
     pub(crate) stream: Option<u32>,
     pub(crate) task: Option<u32>,
     pub(crate) context: Option<u32>,
@@ -20,24 +24,52 @@ pub(crate) struct KernelRow {
     pub(crate) detail: KernelDetail,
 }
 
-/// Reads the table at `path`. Rows of collectives are left out: they repeat
-/// the communication lane.
+/// The row of a collective.
+#[derive(Debug)]
+pub(crate) struct CollectiveRow {
+    pub(crate) name: Name,
+    pub(crate) span: Span,
+}
+
+/// The rows of a kernel table.
+#[derive(Debug, Default)]
+pub(crate) struct KernelTable {
+    /// Kernels.
+    pub(crate) kernels: Vec<KernelRow>,
+    /// Collectives: they repeat the communication lane, where there is one.
+    pub(crate) collectives: Vec<CollectiveRow>,
+    /// Whether the rows name their streams; not so at Level0.
+    pub(crate) has_streams: bool,
+}
+
+/// Reads the table at `path`.
 ///
 /// # Errors
 /// A table that cannot be read or understood, with the row.
-pub(crate) fn read(path: &Path, names: &mut Names) -> Result<Vec<KernelRow>, TraceError> {
+pub(crate) fn read(path: &Path, names: &mut Names) -> Result<KernelTable, TraceError> {
     let mut table = Table::open(path)?;
     let columns = Columns::of(&table)?;
-    let mut rows = Vec::new();
+    let mut found = KernelTable {
+        has_streams: columns.stream.is_some(),
+        ..KernelTable::default()
+    };
+    let mut window = Window::default();
     while table.next()? {
         let core = table.cell(columns.core.as_ref()).unwrap_or_default();
         let name = table.cell(Some(&columns.name)).unwrap_or_default();
         let span = columns.span(&table, path, name)?;
-        if !matches!(core, "HCCL" | "COMMUNICATION") {
-            rows.push(columns.row(&table, names, span)?);
+        for at in [span.start, span.end] {
+            let checked = window.check(at);
+            checked.map_err(|reason| table.bad(&columns.start, name, &reason))?;
+        }
+        if matches!(core, "HCCL" | "COMMUNICATION") {
+            let name = names.intern(name);
+            found.collectives.push(CollectiveRow { name, span });
+        } else {
+            found.kernels.push(columns.row(&table, names, span)?);
         }
     }
-    Ok(rows)
+    Ok(found)
 }
 
 /// The columns by name, whatever the version put between them.
@@ -51,6 +83,7 @@ struct Columns {
     stream: Option<Column>,
     task: Option<Column>,
     context: Option<Column>,
+    model: Option<Column>,
     op_type: Option<Column>,
     block_dim: Option<Column>,
     mix_block_dim: Option<Column>,
@@ -79,6 +112,7 @@ impl Columns {
             stream: find(&["Stream ID", "Stream Id"]),
             task: find(&["Task ID", "Task Id"]),
             context: find(&["Context ID", "Context Id"]),
+            model: find(&["Model ID", "Model Id"]),
             op_type: find(&["Type", "OP Type"]),
             block_dim: find(&["Block Dim", "Block Num"]),
             mix_block_dim: find(&["Mix Block Dim", "Mix Block Num"]),
@@ -143,6 +177,8 @@ impl Columns {
         Ok(KernelRow {
             name: name.unwrap_or_default(),
             engine: Engine::of_accelerator_core(core),
+            core: names.intern(core),
+            model: table.id(self.model.as_ref())?,
             stream: table.id(self.stream.as_ref())?,
             task: table.id(self.task.as_ref())?,
             context: table.id(self.context.as_ref())?,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::document::Document;
-use super::object::text;
+use super::object::{Object, text};
 use super::row::Row;
 use crate::TraceError;
 use crate::model::Meta;
@@ -55,17 +55,31 @@ pub(crate) fn read_info(path: &Path, meta: &mut Meta) -> Result<(), TraceError> 
 pub(crate) fn read_environment(path: &Path, meta: &mut Meta) -> Result<(), TraceError> {
     let document = Document::open(path)?;
     let variables = document.root()?.nested("ENV_VARIABLES")?;
-    for (key, raw) in variables.object().fields() {
+    add_environment(variables.object(), meta);
+    Ok(())
+}
+
+/// Adds the environment in `json`, as a database holds it: variables that were
+/// set. Damaged text is left out.
+pub(crate) fn environment(json: &str, meta: &mut Meta) {
+    let Ok(variables) = Object::parse(json) else {
+        return;
+    };
+    add_environment(&variables, meta);
+}
+
+fn add_environment(variables: &Object<'_>, meta: &mut Meta) {
+    for (key, raw) in variables.fields() {
         let value = text(raw);
         if !value.is_empty() && raw.starts_with('"') {
             meta.settings.push((key.to_owned(), value.into_owned()));
         }
     }
-    Ok(())
 }
 
 /// The rank of `profiler_info_RANK.json`.
 fn rank_in_name(path: &Path) -> Option<u32> {
-    let stem = path.file_stem()?.to_str()?;
+    let name = super::source::plain_name(path.file_name()?.to_str()?);
+    let stem = name.strip_suffix(".json")?;
     stem.strip_prefix("profiler_info_")?.parse().ok()
 }

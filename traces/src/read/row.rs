@@ -130,6 +130,13 @@ impl<'a> Row<'a> {
         Ok(Span { start, end })
     }
 
+    /// The error that the row is of another device than those before it.
+    pub(crate) fn several_devices(&self) -> TraceError {
+        TraceError::SeveralDevices {
+            path: self.path.to_owned(),
+        }
+    }
+
     /// An error about field `key`.
     pub(crate) fn field(&self, key: &str, reason: String) -> TraceError {
         TraceError::Field {

@@ -1,21 +1,20 @@
 //! CSV tables of profilers: columns by name, cells trimmed, rows counted.
 
-use std::fs::File;
-use std::io::BufReader;
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use csv::{ErrorKind, ReaderBuilder, StringRecord};
 
 use super::row::shorten;
+use super::source;
 use crate::time::us_to_ns;
 use crate::{Place, TraceError};
 
 /// A table being read. Cells are trimmed of spaces and TABs: CANN 8 writes a
 /// TAB at the end of each start time (facts/traces.md section 2.2).
-#[derive(Debug)]
 pub(crate) struct Table {
     path: PathBuf,
-    reader: csv::Reader<BufReader<File>>,
+    reader: csv::Reader<Box<dyn BufRead>>,
     header: Vec<String>,
     record: StringRecord,
     row: u64,
@@ -28,21 +27,26 @@ pub(crate) struct Column {
     name: String,
 }
 
+impl std::fmt::Debug for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Table");
+        shown.field("path", &self.path).field("row", &self.row);
+        shown.finish_non_exhaustive()
+    }
+}
+
 impl Table {
     /// Opens the table at `path` and reads its header.
     ///
     /// # Errors
     /// A file that cannot be read, is empty, or is not CSV in UTF-8.
     pub(crate) fn open(path: &Path) -> Result<Self, TraceError> {
-        let file = File::open(path).map_err(|source| TraceError::Io {
-            path: path.to_owned(),
-            source,
-        })?;
+        let (input, _) = source::open(path)?;
         // Flexible: the arity is checked here, with the row in the error.
         let mut reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
-            .from_reader(BufReader::new(file));
+            .from_reader(input);
         let mut header = StringRecord::new();
         let found = reader
             .read_record(&mut header)
@@ -155,7 +159,8 @@ impl Table {
         Place::Row(self.row)
     }
 
-    fn bad(&self, column: &Column, cell: &str, reason: &str) -> TraceError {
+    /// An error about a cell of the current row.
+    pub(crate) fn bad(&self, column: &Column, cell: &str, reason: &str) -> TraceError {
         TraceError::Field {
             path: self.path.clone(),
             place: self.place(),
@@ -173,10 +178,10 @@ fn csv_error(path: &Path, row: u64, error: &csv::Error) -> TraceError {
             path,
             place: Place::Row(row),
         },
-        ErrorKind::Io(source) => TraceError::Io {
-            path,
-            source: std::io::Error::new(source.kind(), source.to_string()),
-        },
+        ErrorKind::Io(source) => {
+            let source = std::io::Error::new(source.kind(), source.to_string());
+            TraceError::io(&path, source)
+        }
         _ => TraceError::Csv {
             path,
             place: Place::Row(row),

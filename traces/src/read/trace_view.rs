@@ -1,29 +1,30 @@
-//! `trace_view.json`: the timeline, as Chrome trace events.
+//! Timelines as Chrome trace events: `trace_view.json` of torch_npu,
+//! `msprof_*.json` of msprof, MindSpore's files of each iteration.
 //!
 //! Rows are told apart by the name of their process, never by its number
 //! (facts/traces.md section 2.1). A row whose process is named only later in the
 //! file is kept as text until then.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::BufReader;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::json_array::ArrayReader;
 use super::object::text;
 use super::row::Row;
+use super::source;
+use super::window::Window;
 use crate::TraceError;
 use crate::model::{
     Collective, DeviceTask, Engine, HostCall, HostKind, HostPoint, Name, Names, OracleLane,
     OracleSpan, PlaneKind, PlaneTask, Step, TaskKind,
 };
-use crate::time::Span;
+use crate::time::{Span, us_to_ns};
 
 /// Notify id that means "none".
 const NO_NOTIFY: u64 = u64::MAX;
 
-/// The longest time between two rows of a file, ns: 52 days, far beyond any capture.
-const MAX_DISTANCE_NS: u64 = 1 << 52;
+/// Connection id that means "none".
+const NO_CONNECTION: u64 = u64::MAX;
 
 /// The rows of a timeline, times absolute, in file order, not yet joined.
 #[derive(Debug, Default)]
@@ -39,6 +40,10 @@ pub(crate) struct Timeline {
     pub(crate) overlap: Vec<OracleSpan>,
     /// Names of the threads of HCCL lanes.
     pub(crate) hccl_threads: BTreeMap<u64, Name>,
+    /// Id of each group by the name of its lane, where the source has it.
+    pub(crate) group_ids: BTreeMap<Name, Name>,
+    /// Cube time of tasks whose own row has it (910A), by start and stream.
+    pub(crate) core_times: BTreeMap<(i64, u32), i64>,
     pub(crate) device_label: Option<String>,
     pub(crate) core_mhz: Option<(u32, u32)>,
     /// HostToDevice flows: from the CANN call to the device row.
@@ -82,33 +87,24 @@ impl Lane {
     }
 }
 
-/// Reads the timeline at `path`.
+/// The thread that stands for a lane of group `group` (its own if `plane` is
+/// `None`) in sources that have groups and planes instead of threads.
+pub(crate) fn plane_thread(group: u32, plane: Option<u32>) -> u64 {
+    (u64::from(group) << 33) | plane.map_or(0, |plane| u64::from(plane) + 1)
+}
+
+/// Reads the timeline in `paths`, parts of one capture.
 ///
 /// # Errors
 /// A file that cannot be read, is no array of trace events, or has a row that
-/// cannot be understood.
+/// cannot be understood; tasks of several devices.
 ///
 /// # Complexity
-/// Linear in the file; memory linear in the rows kept.
-pub(crate) fn read(path: &Path) -> Result<Timeline, TraceError> {
-    let file = File::open(path).map_err(|source| TraceError::Io {
-        path: path.to_owned(),
-        source,
-    })?;
-    let mut elements = ArrayReader::new(path, BufReader::with_capacity(1 << 18, file));
+/// Linear in the files; memory linear in the rows kept.
+pub(crate) fn read(paths: &[PathBuf]) -> Result<Timeline, TraceError> {
     let mut reader = Reader::default();
-    while let Some(element) = elements.next()? {
-        let row = Row::parse(path, element.offset, element.text)?;
-        if !reader.take(&row)? {
-            reader
-                .pending
-                .push((element.offset, element.text.to_owned()));
-        }
-    }
-    for (offset, text) in std::mem::take(&mut reader.pending) {
-        let row = Row::parse(path, offset, &text)?;
-        // A process without a name is none of those that are read.
-        reader.take(&row)?;
+    for path in paths {
+        reader.read(path)?;
     }
     Ok(reader.timeline)
 }
@@ -117,11 +113,30 @@ pub(crate) fn read(path: &Path) -> Result<Timeline, TraceError> {
 struct Reader {
     timeline: Timeline,
     lanes: BTreeMap<Name, Lane>,
+    /// The process whose tasks these are.
+    device: Option<Name>,
     pending: Vec<(u64, String)>,
-    first_ns: Option<i64>,
+    window: Window,
 }
 
 impl Reader {
+    fn read(&mut self, path: &Path) -> Result<(), TraceError> {
+        let (input, _) = source::open(path)?;
+        let mut elements = ArrayReader::new(path, input);
+        while let Some(element) = elements.next()? {
+            let row = Row::parse(path, element.offset, element.text)?;
+            if !self.take(&row)? {
+                self.pending.push((element.offset, element.text.to_owned()));
+            }
+        }
+        for (offset, text) in std::mem::take(&mut self.pending) {
+            let row = Row::parse(path, offset, &text)?;
+            // A process without a name is none of those that are read.
+            self.take(&row)?;
+        }
+        Ok(())
+    }
+
     /// Takes one row; `false` if the name of its process is not known yet.
     fn take(&mut self, row: &Row<'_>) -> Result<bool, TraceError> {
         match row.needed("ph")?.as_ref() {
@@ -141,17 +156,9 @@ impl Reader {
         Ok(span)
     }
 
-    /// Refuses a time that lies impossibly far from the first row of the file, so
-    /// that no sum or difference of times overflows later.
     fn in_range(&mut self, row: &Row<'_>, at: i64) -> Result<(), TraceError> {
-        let first = *self.first_ns.get_or_insert(at);
-        let distance = at.abs_diff(first);
-        if distance <= MAX_DISTANCE_NS {
-            return Ok(());
-        }
-        let days = distance / (86_400 * 1_000_000_000);
-        let reason = format!("lies {days} days from the first row; the file is damaged");
-        Err(row.field("ts", reason))
+        let checked = self.window.check(at);
+        checked.map_err(|reason| row.field("ts", reason))
     }
 
     fn process(&mut self, row: &Row<'_>) -> Result<Name, TraceError> {
@@ -190,13 +197,26 @@ impl Reader {
 
     fn complete(&mut self, row: &Row<'_>) -> Result<bool, TraceError> {
         if let Some(category) = row.text("cat") {
-            self.framework(row, &category)?;
+            match category.as_ref() {
+                "enqueue" => self.framework(row, HostKind::Enqueue)?,
+                "dequeue" => self.framework(row, HostKind::Dequeue)?,
+                "cpu_op" => self.framework(row, HostKind::FrameworkOp)?,
+                "user_annotation" => self.framework(row, HostKind::Annotation)?,
+                "python_function" => self.timeline.python_functions += 1,
+                "Iteration Time" => self.iteration(row)?,
+                _ => {}
+            }
             return Ok(true);
         }
         let process = self.process(row)?;
         match self.lanes.get(&process) {
             None => return Ok(false),
-            Some(Lane::Device) => self.device(row)?,
+            Some(Lane::Device) => {
+                if *self.device.get_or_insert(process) != process {
+                    return Err(row.several_devices());
+                }
+                self.device(row)?;
+            }
             Some(Lane::Hccl) => self.hccl(row)?,
             Some(Lane::Cann) => self.cann(row)?,
             Some(Lane::Overlap) => self.overlap(row)?,
@@ -205,18 +225,20 @@ impl Reader {
         Ok(true)
     }
 
-    fn framework(&mut self, row: &Row<'_>, category: &str) -> Result<(), TraceError> {
+    /// An iteration of a sunk graph, which has no marker on the host. Files of
+    /// other iterations repeat it.
+    fn iteration(&mut self, row: &Row<'_>) -> Result<(), TraceError> {
+        let span = self.span(row)?;
+        let number = row.nested("args")?.small_id(&["Iteration ID"])?;
+        let mut known = self.timeline.steps.iter();
+        if let Some(number) = number.filter(|&n| known.all(|step| step.number != n)) {
+            self.timeline.steps.push(Step { number, span });
+        }
+        Ok(())
+    }
+
+    fn framework(&mut self, row: &Row<'_>, kind: HostKind) -> Result<(), TraceError> {
         let name = row.needed("name")?;
-        let kind = match category {
-            "enqueue" => HostKind::Enqueue,
-            "dequeue" => HostKind::Dequeue,
-            "cpu_op" => HostKind::FrameworkOp,
-            "user_annotation" => HostKind::Annotation,
-            _ => {
-                self.timeline.python_functions += 1;
-                return Ok(());
-            }
-        };
         let span = self.span(row)?;
         let step = name
             .strip_prefix("ProfilerStep#")
@@ -259,7 +281,7 @@ impl Reader {
             name: self.timeline.names.intern(&row.needed("name")?),
             thread: row.id(&["tid"])?.unwrap_or_default(),
             span,
-            connection: args.id(&["connection_id"])?,
+            connection: connection(&args)?,
             correlation: None,
         });
         Ok(())
@@ -275,17 +297,25 @@ impl Reader {
             None => row.small_id(&["tid"])?,
         };
         let span = self.span(row)?;
+        let stream = stream.ok_or_else(|| row.field("tid", "is missing".to_owned()))?;
+        // Called ms, but 21 of them fit into 23 µs.
+        if let Some(ns) = args
+            .text("Aicore Time(ms)")
+            .and_then(|us| us_to_ns(&us).ok())
+        {
+            self.timeline.core_times.insert((span.start, stream), ns);
+        }
         self.timeline.tasks.push(DeviceTask {
             name: self.timeline.names.intern(&name),
             task_type: self.timeline.names.intern(&task_type),
             kind,
             engine: Engine::of_task_type(&task_type, kind),
-            stream: stream.ok_or_else(|| row.field("tid", "is missing".to_owned()))?,
+            stream,
             task: args.small_id(&["Task Id"])?,
             context: args.small_id(&["Subtask Id"])?,
             model: args.small_id(&["Model Id"])?,
             span,
-            connection: args.id(&["connection_id"])?,
+            connection: connection(&args)?,
             launch: None,
             framework_op: None,
             detail: None,
@@ -308,7 +338,7 @@ impl Reader {
                 name: names.intern(&name),
                 group,
                 group_id: None,
-                connection: args.id(&["connection_id"])?,
+                connection: connection(&args)?,
                 model: args.small_id(&["model id"])?,
                 algorithm: interned(names, "alg_type"),
                 data_type: interned(names, "data_type"),
@@ -328,9 +358,11 @@ impl Reader {
             name: names.intern(&name),
             group,
             plane: 0,
-            notify: args
-                .id(&["notify_id"])?
-                .filter(|&id| is_notify && id != NO_NOTIFY),
+            // Transfers of 910A have a rounded "none" here, which is no id.
+            notify: match is_notify {
+                true => args.id(&["notify_id"])?.filter(|&id| id != NO_NOTIFY),
+                false => None,
+            },
             source: args.small_id(&["src rank"])?,
             destination: args.small_id(&["dst rank"])?,
             bytes: args.id(&["size(Byte)"])?,
@@ -409,4 +441,10 @@ impl Reader {
         }
         Ok(true)
     }
+}
+
+/// The connection id of a row, if it has one.
+fn connection(args: &Row<'_>) -> Result<Option<u64>, TraceError> {
+    let id = args.id(&["connection_id"])?;
+    Ok(id.filter(|&id| id != NO_CONNECTION))
 }

@@ -32,3 +32,7 @@ pub(crate) const T1_RANK0: &str = "ddp-910b-text/level1-rank0";
 pub(crate) const T1_RANK1: &str = "ddp-910b-text/level1-rank1";
 pub(crate) const T1_LEVEL0: &str = "ddp-910b-text/level0-rank0";
 pub(crate) const T7: &str = "tinymlp-910b3";
+pub(crate) const T2: &str = "ddp-910b-db/level2-rank0";
+pub(crate) const T2_CLEAN: &str = "ddp-910b-db/level1-rank0-clean";
+pub(crate) const T4: &str = "llm-train-910b-pp2dp2/rank0";
+pub(crate) const T9: &str = "mindspore-910a-graphsink";

@@ -31,7 +31,12 @@ fn check(name: &str, ours: &StepTimes, theirs: &StepTrace) {
             theirs.not_overlapped_ns,
             1_000,
         ),
-        ("free", ours.free_ns, theirs.free_ns, theirs.free_ns / 100),
+        (
+            "free",
+            ours.free_ns.expect("a timeline"),
+            theirs.free_ns,
+            theirs.free_ns / 100,
+        ),
     ] {
         let difference = ours - theirs;
         println!("{name} step {step:?} {what}: {ours} ns, off by {difference} ns");
@@ -247,7 +252,7 @@ fn windows_of_steps_touch_and_split_what_crosses_them() {
                 t.window.end,
                 t.preparing_ns,
                 t.computing_ns,
-                t.free_ns,
+                t.free_ns.unwrap(),
             )
         })
         .collect();

@@ -1,67 +1,31 @@
-//! torch_npu's text export: reads its files and joins them.
+//! What a capture lacks, and what a user of it has to know.
 
 use std::collections::BTreeMap;
 
-use super::detect::TorchText;
-use super::join::{self, Clock};
-use super::{communication, kernel_details, profiler_info, step_trace, trace_view};
-use crate::model::{Engine, Lane, Meta, Missing, Note, Oracle};
-use crate::{Trace, TraceError};
+use crate::Trace;
+use crate::model::{DeviceTask, Engine, Lane, Missing, Note, TaskKind};
 
-/// Reads the profile in `files`.
-///
-/// # Errors
-/// Any of its files that cannot be read or understood; no device task.
-pub(crate) fn read(files: &TorchText) -> Result<Trace, TraceError> {
-    let mut timeline = trace_view::read(&files.trace_view)?;
-    if timeline.tasks.is_empty() {
-        return Err(TraceError::NoDeviceTask {
-            path: files.trace_view.clone(),
-        });
-    }
-    let kernels = match &files.kernel_details {
-        Some(path) => kernel_details::read(path, &mut timeline.names)?,
-        None => Vec::new(),
-    };
-    let communication = match &files.communication {
-        Some(path) => communication::read(path)?,
-        None => Vec::new(),
-    };
-    let mut meta = Meta {
-        source: "torch_npu text".to_owned(),
-        device: timeline.device_label.take(),
-        core_mhz: timeline.core_mhz,
-        ..Meta::default()
-    };
-    if let Some(path) = &files.info {
-        profiler_info::read_info(path, &mut meta)?;
-    }
-    if let Some(path) = &files.metadata {
-        profiler_info::read_environment(path, &mut meta)?;
-    }
-    let step_trace = match &files.step_trace {
-        Some(path) => step_trace::read(path)?,
-        None => Vec::new(),
-    };
+/// What a trace was read from.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sources {
+    /// A kernel table, or its like.
+    pub(crate) has_kernel_table: bool,
+    /// The settings of the profiler.
+    pub(crate) has_settings: bool,
+    /// A database rather than text.
+    pub(crate) is_database: bool,
+    /// Tables alone.
+    pub(crate) lacks_timeline: bool,
+    /// A table without streams.
+    pub(crate) lacks_streams: bool,
+}
 
-    let clock = Clock::of(&timeline);
-    let python_functions = timeline.python_functions;
-    let overlap = clock.oracle(&timeline.overlap);
-    let mut trace = join::timeline(timeline, clock);
-    trace.oracle = Oracle {
-        step_trace,
-        overlap,
-    };
-    let unmatched = join::kernels(&mut trace, kernels, clock);
-    join::communication(&mut trace, communication);
-    trace.meta = meta;
-    trace.missing = missing(&trace, files);
-    trace.notes = notes(&trace, unmatched, python_functions);
-    Ok(trace)
+fn is_of_unknown_core(task: &DeviceTask) -> bool {
+    task.kind == TaskKind::Kernel && matches!(task.engine, Engine::AiCore | Engine::Unknown)
 }
 
 /// The lanes that `trace` lacks.
-fn missing(trace: &Trace, files: &TorchText) -> Vec<Missing> {
+pub(crate) fn missing(trace: &Trace, sources: &Sources) -> Vec<Missing> {
     let mut found = Vec::new();
     let mut lacks = |is_missing: bool, lane, forbids, remedy| {
         if is_missing {
@@ -74,6 +38,18 @@ fn missing(trace: &Trace, files: &TorchText) -> Vec<Missing> {
     };
     let level1 = "capture with profiler_level=Level1 or higher";
     let has_collectives = !trace.collectives.is_empty();
+    lacks(
+        sources.lacks_timeline,
+        Lane::Timeline,
+        "free time, copies, events and notifies: only kernels and collectives are known",
+        "keep the timeline (trace_view.json or msprof_*.json) beside the tables",
+    );
+    lacks(
+        sources.lacks_streams,
+        Lane::Streams,
+        "order and overlap of streams: all kernels are shown on stream 0",
+        level1,
+    );
     lacks(
         !trace.host.iter().any(|call| call.kind.is_cann()),
         Lane::Cann,
@@ -93,14 +69,13 @@ fn missing(trace: &Trace, files: &TorchText) -> Vec<Missing> {
         "call prof.step() after each step",
     );
     lacks(
-        files.kernel_details.is_none(),
+        !sources.has_kernel_table,
         Lane::KernelDetails,
         "cores, block dims and shapes of kernels, and with them core contention",
         "export again with kernel_details.csv",
     );
     lacks(
-        files.kernel_details.is_some()
-            && trace.tasks.iter().any(|task| task.engine == Engine::AiCore),
+        sources.has_kernel_table && trace.tasks.iter().any(is_of_unknown_core),
         Lane::AcceleratorCores,
         "telling cube from vector kernels, and with it core contention",
         level1,
@@ -118,7 +93,7 @@ fn missing(trace: &Trace, files: &TorchText) -> Vec<Missing> {
         level1,
     );
     lacks(
-        files.info.is_none(),
+        !sources.has_settings,
         Lane::Settings,
         "knowing whether L2 counters perturbed the gaps",
         "keep profiler_info_*.json beside the export",
@@ -133,7 +108,11 @@ fn missing(trace: &Trace, files: &TorchText) -> Vec<Missing> {
         trace.meta.chip.is_none(),
         Lane::Chip,
         "choosing the hardware profile by itself",
-        "name the chip where a command asks for it; the text export never records it",
+        if sources.is_database {
+            "name the chip where a command asks for it; the database calls A2 and A3 alike"
+        } else {
+            "name the chip where a command asks for it; the text export never records it"
+        },
     );
     lacks(
         trace.meta.rank.is_none() && has_collectives,
@@ -145,7 +124,7 @@ fn missing(trace: &Trace, files: &TorchText) -> Vec<Missing> {
 }
 
 /// What else is worth saying.
-fn notes(trace: &Trace, unmatched: usize, python_functions: u64) -> Vec<Note> {
+pub(crate) fn notes(trace: &Trace, unmatched: usize, python_functions: u64) -> Vec<Note> {
     let mut notes = Vec::new();
     if unmatched > 0 {
         notes.push(Note {
