@@ -1,5 +1,5 @@
 //! Readers of Ascend profiler output, and what can be said of a capture
-//! before any schedule is made of it.
+//! before any schedule is made of it, and the schedule that it shows.
 //!
 //! [`read()`] finds out what kind of profile a path holds and fills a [`Trace`]:
 //! the neutral model of one rank's capture ([`model`]). Times are integer
@@ -8,9 +8,11 @@
 //! collectives to the tasks that carry them. [`inspect`] sums a capture up: streams,
 //! engines, steps, what perturbs the timeline, what is missing.
 //!
+//! [`recover`] makes a schedule of a capture, with what was observed of each op.
+//!
 //! # What is deliberately absent
 //!
-//! No schedule IR: a [`Trace`] says what was observed, not what was meant.
+//! A [`Trace`] holds no schedule IR: it says what was observed, not what was meant.
 //! The profiler's own derived lanes (Overlap Analysis, `step_trace_time.csv`)
 //! are kept as [`model::Oracle`] and never used as input.
 
@@ -19,6 +21,7 @@ pub mod inspect;
 pub mod model;
 pub mod pair;
 pub mod read;
+pub mod recover;
 pub mod time;
 
 pub use error::{Place, TraceError};

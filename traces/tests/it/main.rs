@@ -6,4 +6,5 @@ mod inspecting;
 mod malformed;
 mod pairing;
 mod reading;
+mod recovering;
 mod synth;
