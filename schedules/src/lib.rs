@@ -7,6 +7,7 @@
 //! * [`format`](mod@format): its files. [`validate`]: what readers and writers refuse, so that the
 //!   rest may take it for granted.
 //! * [`flat`]: a schedule unrolled into op instances, with every name resolved.
+//! * [`acl`]: an executable model of ACL.
 //!
 //! # What a schedule means
 //!
@@ -24,6 +25,7 @@
 //! 5. **Dependencies are derived**, never stored: from streams, events, notifies, collectives, host
 //!    threads and synchronisations.
 
+pub mod acl;
 mod certificate;
 pub mod flat;
 pub mod footprint;
