@@ -7,6 +7,7 @@
 //! * [`format`](mod@format): its files. [`validate`]: what readers and writers refuse, so that the
 //!   rest may take it for granted.
 //! * [`flat`]: a schedule unrolled into op instances, with every name resolved.
+//! * [`order`]: which op is done before which other starts, in every run.
 //! * [`acl`]: an executable model of ACL.
 //!
 //! # What a schedule means
@@ -31,6 +32,7 @@ pub mod flat;
 pub mod footprint;
 pub mod format;
 pub mod ir;
+pub mod order;
 mod path;
 pub mod rewrite;
 pub mod select;
