@@ -8,7 +8,7 @@
 //!   rest may take it for granted.
 //! * [`flat`]: a schedule unrolled into op instances, with every name resolved.
 //! * [`order`]: which op is done before which other starts, in every run.
-//! * [`acl`]: an executable model of ACL.
+//! * [`acl`]: an executable model of ACL; [`explore`] visits every run of a small schedule on it.
 //!
 //! # What a schedule means
 //!
@@ -28,6 +28,7 @@
 
 pub mod acl;
 mod certificate;
+pub mod explore;
 pub mod flat;
 pub mod footprint;
 pub mod format;
@@ -36,6 +37,8 @@ pub mod order;
 mod path;
 pub mod rewrite;
 pub mod select;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod validate;
 
 pub use certificate::{Certificate, CertifiedFinding, Severity};

@@ -75,7 +75,11 @@ pub(super) fn bind(
         bindings[index] = Some(match &instance.op.kind {
             _ if refused => Binding::Refused(Refusal::NotCapturable),
             OpKind::Record(record) => {
-                binder.record(event, id, captured && !record.external && !kind.is_flag());
+                // What a host synchronisation of a flag that a graph records waits for is not known;
+                // it is taken to return.
+                if !(captured && kind.is_flag()) {
+                    binder.record(event, id, captured && !record.external);
+                }
                 if kind.is_flag() {
                     Binding::Flag
                 } else {
