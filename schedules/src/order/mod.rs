@@ -31,10 +31,14 @@
 mod chains;
 mod clock;
 mod exact;
+#[cfg(test)]
+mod oracle;
 mod require;
 mod signal;
 mod solve;
 mod stuck;
+#[cfg(test)]
+mod tests;
 
 pub use require::{Phase, Point, Requirement, Requirements, Source, Why};
 pub use signal::Need;
