@@ -6,6 +6,7 @@
 //! * [`ir`]: the types of a [`Schedule`].
 //! * [`format`](mod@format): its files. [`validate`]: what readers and writers refuse, so that the
 //!   rest may take it for granted.
+//! * [`hash`]: its two hashes. [`builder`]: schedules in code. [`dump`]: schedules for people.
 //! * [`flat`]: a schedule unrolled into op instances, with every name resolved.
 //! * [`order`]: which op is done before which other starts, in every run.
 //! * [`acl`]: an executable model of ACL; [`explore`] visits every run of a small schedule on it.
@@ -27,11 +28,14 @@
 //!    threads and synchronisations.
 
 pub mod acl;
+pub mod builder;
 mod certificate;
+pub mod dump;
 pub mod explore;
 pub mod flat;
 pub mod footprint;
 pub mod format;
+pub mod hash;
 pub mod ir;
 pub mod order;
 mod path;

@@ -1,5 +1,6 @@
 //! What can be a file.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -7,7 +8,7 @@ use crate::ir::{Prediction, PredictionFormat, Schedule, ScheduleFormat};
 use crate::validate::{Invalid, validate, validate_prediction};
 
 /// A type that is a file of its own. Its first field is `format`.
-pub trait Document: Serialize + DeserializeOwned {
+pub trait Document: Serialize + DeserializeOwned + JsonSchema {
     /// Format name and major version: the only ones that are read.
     const MAJOR: &'static str;
 

@@ -19,18 +19,24 @@ mod document;
 mod error;
 mod file;
 mod json;
+#[cfg(test)]
+mod laws;
 mod layout;
 mod locate;
 mod scan;
+mod schema;
 #[cfg(test)]
 mod tests;
 
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
+
+use serde::Serialize;
 
 pub use binary::{MAGIC, MOST_UNPACKED};
 pub use document::Document;
 pub use error::{ReadError, WriteError};
 pub use file::{FileError, FileErrorKind, read_file, write_file};
+pub use schema::json_schema;
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -38,7 +44,7 @@ pub enum Encoding {
     /// JSON for people: one declaration or op a line.
     #[default]
     Json,
-    /// The binary form, about a twentieth of the size.
+    /// The binary form, about a twenty-fifth of the size.
     Binary,
 }
 
@@ -88,4 +94,9 @@ pub fn to_bytes<T: Document>(document: &T, encoding: Encoding) -> Result<Vec<u8>
     let mut bytes = Vec::new();
     write(document, encoding, &mut bytes)?;
     Ok(bytes)
+}
+
+/// Writes the text without white space that the binary form and the hashes are made of.
+pub(crate) fn write_compact(value: &impl Serialize, writer: impl Write) -> io::Result<()> {
+    json::write_compact(value, writer)
 }

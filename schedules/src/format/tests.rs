@@ -225,7 +225,7 @@ fn what_makes_no_sense_names_field_and_byte() {
             \"stream\": \"C\"
               +10: programs[0].ops[0].stream (`main/k`), byte 329: stream `C` is not declared; declare it or correct the name
 
-              -12: programs[0].ops[0] (`main/k`), byte 307: a `kernel` runs on a stream; name one
+              -12: programs[0].ops[0] (`main/k`), byte 307: `kernel` runs on a stream; name one
         "#]],
     );
 }

@@ -246,6 +246,12 @@ impl From<i64> for Expr {
     }
 }
 
+impl From<i32> for Expr {
+    fn from(value: i32) -> Self {
+        Self::Int(value.into())
+    }
+}
+
 impl From<u32> for Expr {
     fn from(value: u32) -> Self {
         Self::Int(value.into())

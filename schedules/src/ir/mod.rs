@@ -8,6 +8,7 @@ mod access;
 mod cost;
 mod declare;
 mod expr;
+mod expr_text;
 mod extra;
 mod host;
 mod kind;

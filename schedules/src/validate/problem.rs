@@ -128,7 +128,7 @@ impl fmt::Display for Noun {
 )]
 pub enum ProblemKind {
     /// A name without a letter.
-    #[error("the name of a {0} is empty; give it one")]
+    #[error("the {0} has an empty name; give it one")]
     EmptyName(Noun),
     /// Two of a kind with one name.
     #[error("there are two of {noun} `{name}`; rename one of them")]
@@ -178,16 +178,16 @@ pub enum ProblemKind {
     #[error("stream `{0}` is the default stream already, and a device has one; declare it once")]
     SecondDefault(SmolStr),
     /// An op that needs a stream has none.
-    #[error("a `{0}` runs on a stream; name one")]
+    #[error("`{0}` runs on a stream; name one")]
     NoStream(&'static str),
     /// An op has a field that its kind does not use.
-    #[error("a `{kind}` has no `{field}`; remove it")]
+    #[error("`{kind}` has no `{field}`; remove it")]
     UnusedField {
         field: &'static str,
         kind: &'static str,
     },
     /// A field that must be there is not.
-    #[error("a `{kind}` needs `{field}`; add it")]
+    #[error("`{kind}` needs `{field}`; add it")]
     MissingField {
         field: &'static str,
         kind: &'static str,
@@ -196,7 +196,7 @@ pub enum ProblemKind {
     #[error("event `{0}` is not `external`; only such an event is recorded from outside a graph")]
     NotExternal(SmolStr),
     /// A task of a group that cannot be one.
-    #[error("a `{0}` cannot be in a group; move it out")]
+    #[error("`{0}` cannot be in a group; move it out")]
     TaskKind(&'static str),
     /// A group without tasks.
     #[error("it has no tasks; remove it or give it some")]

@@ -111,7 +111,7 @@ fn every_rule_is_checked() {
         (
             "/buffers/2/name".into(),
             json!(""),
-            "buffers[2].name: the name of a buffer is empty",
+            "buffers[2].name: the buffer has an empty name",
         ),
         (
             "/events/1/name".into(),
@@ -126,12 +126,12 @@ fn every_rule_is_checked() {
         (
             op("+"),
             event(""),
-            "programs[0].ops[12].id (`main/`): the name of a op is empty",
+            "programs[0].ops[12].id (`main/`): the op has an empty name",
         ),
         (
             op("0/thread"),
             json!(""),
-            "ops[0].thread (`main/k`): the name of a thread is empty",
+            "ops[0].thread (`main/k`): the thread has an empty name",
         ),
         (
             op("0/accesses/0/buffer"),
@@ -263,28 +263,28 @@ fn every_rule_is_checked() {
         (
             op("0/stream"),
             Value::Null,
-            "programs[0].ops[0] (`main/k`): a `kernel` runs on a stream",
+            "programs[0].ops[0] (`main/k`): `kernel` runs on a stream",
         ),
         (
             op("8/stream"),
             Value::Null,
-            "programs[0].ops[8] (`main/a`): a `alloc` runs on a stream",
+            "programs[0].ops[8] (`main/a`): `alloc` runs on a stream",
         ),
         (
             op("6/stream"),
             json!("A"),
-            "programs[0].ops[6].stream (`main/s`): a `host` has no `stream`",
+            "programs[0].ops[6].stream (`main/s`): `host` has no `stream`",
         ),
         // Fields that a kind needs or does not use.
         (
             op("1/comm"),
             Value::Null,
-            "programs[0].ops[1] (`main/c`): a `collective` needs `comm`",
+            "programs[0].ops[1] (`main/c`): `collective` needs `comm`",
         ),
         (
             op("1/comm/peer"),
             Value::Null,
-            "a `collective` needs `comm.peer`",
+            "`collective` needs `comm.peer`",
         ),
         (
             op("1/comm/peer"),
@@ -294,17 +294,17 @@ fn every_rule_is_checked() {
         (
             op("5/comm"),
             json!({"communicator": "tp", "kind": "barrier", "bytes": 0}),
-            "ops[5].comm (`main/w`): a `wait` has no `comm`",
+            "ops[5].comm (`main/w`): `wait` has no `comm`",
         ),
         (
             op("6/cores"),
             json!({"aic": 1}),
-            "ops[6].cores (`main/s`): a `host` has no `cores`",
+            "ops[6].cores (`main/s`): `host` has no `cores`",
         ),
         (
             op("6/launch"),
             json!({"callback": {"name": "f"}}),
-            "ops[6].launch (`main/s`): a `host` has no `launch`",
+            "ops[6].launch (`main/s`): `host` has no `launch`",
         ),
         (
             "/events/1/kind".into(),
@@ -335,12 +335,12 @@ fn every_rule_is_checked() {
         (
             op("4/kind/group/tasks/+"),
             task(json!({"group": {"tasks": []}})),
-            "tasks[2].op.kind (`main/g/t`): a `group` cannot be in a group",
+            "tasks[2].op.kind (`main/g/t`): `group` cannot be in a group",
         ),
         (
             op("4/kind/group/tasks/+"),
             task(json!({"record": {"event": "e"}})),
-            "a `record` cannot be in a group",
+            "`record` cannot be in a group",
         ),
         (
             op("4/kind/group/tasks/0/op/duration"),
@@ -557,12 +557,12 @@ fn every_rule_is_checked() {
         (
             "/ranks/0/overrides/0/op".into(),
             json!("k"),
-            "ranks[0].overrides[0].bytes: a `kernel` has no `bytes`",
+            "ranks[0].overrides[0].bytes: `kernel` has no `bytes`",
         ),
         (
             "/ranks/0/overrides/0/peer".into(),
             json!("own"),
-            "ranks[0].overrides[0].peer: a `collective` has no `peer`",
+            "ranks[0].overrides[0].peer: `collective` has no `peer`",
         ),
         (
             "/ranks/0/overrides/0/bytes".into(),
