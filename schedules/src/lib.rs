@@ -38,6 +38,7 @@ pub mod format;
 pub mod hash;
 pub mod ir;
 pub mod order;
+pub mod library;
 mod path;
 pub mod rewrite;
 pub mod select;
