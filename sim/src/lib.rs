@@ -32,6 +32,8 @@
 //! What happens at the same time happens in the order of rank and issue index; cores are handed out
 //! after everything else of that instant.
 
+pub mod attribute;
+
 mod blame;
 mod compile;
 mod compiled;
