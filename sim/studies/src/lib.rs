@@ -5,11 +5,15 @@
 //! Every answer carries what it rests on: the assumptions, the parameters that carry its range, and
 //! which of them nobody has calibrated.
 
+mod predict;
+mod profile;
 mod result;
 mod side;
 mod spread;
 mod what_if;
 
+pub use predict::predict;
+pub use profile::{ProfileInputError, profile};
 pub use result::{
     Answer, AppliedChange, BlameEntry, Carrier, Hang, Outcome, PathEntry, Range, Side, Source,
     SourceKind, StreamLine, StreamTask, WhatIf,

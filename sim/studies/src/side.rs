@@ -1,11 +1,11 @@
 //! One schedule simulated and summed up.
 
 use ascsim_schedules::Schedule;
-use ascsim_schedules::flat::{Flat, FlatError, InstanceId};
+use ascsim_schedules::flat::{Flat, FlatError, InstanceId, Role};
 use ascsim_schedules::rewrite::{Note, RewriteError};
 use ascsim_sim::{
-    Blame, CompileError, Compiled, CriticalPath, Deadlock, Options, Origin, SimError, Simulator,
-    Timeline, compile,
+    Blame, CompileError, Compiled, CriticalPath, Deadlock, HostCosts, Options, Origin, SimError,
+    Simulator, Timeline, compile,
 };
 
 use crate::result::{BlameEntry, Hang, PathEntry, Range, Side, StreamLine, StreamTask};
@@ -60,11 +60,24 @@ impl<'s> Ready<'s> {
     }
 
     /// What the simulation of it assumes.
-    pub(crate) fn notes(&self) -> impl Iterator<Item = Note> {
-        self.compiled
+    pub(crate) fn notes(&self, options: &Options) -> Vec<Note> {
+        let mut notes: Vec<Note> = self
+            .compiled
             .assumptions()
             .iter()
             .map(|assumption| Note::assumption(assumption.to_string()))
+            .collect();
+        let free = self.flat.instances().iter().filter(|instance| {
+            instance.is_task() && instance.role == Role::Issued && instance.issue().is_none()
+        });
+        let free = free.count();
+        if free > 0 && options.host == HostCosts::default() {
+            notes.push(Note::assumption(format!(
+                "{free} calls do not say what they cost the host, and are taken to cost nothing: \
+                 `--apply eager:us=5` asks what 5 µs each would do"
+            )));
+        }
+        notes
     }
 
     /// Simulates it once with nominal times.

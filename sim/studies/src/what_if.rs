@@ -142,8 +142,8 @@ fn answer(
     let after = changed
         .map(|schedule| Ready::new(schedule, options))
         .transpose()?;
-    add(notes, before.notes());
-    add(notes, after.iter().flat_map(Ready::notes));
+    add(notes, before.notes(options));
+    add(notes, after.iter().flat_map(|after| after.notes(options)));
     let timeline = before.run(options)?.map_err(StudyError::HangsBefore)?;
     if timeline.last().is_none() {
         return Err(StudyError::Empty);
@@ -305,7 +305,7 @@ impl Pair<'_> {
 }
 
 /// The value with the 5th and 95th percentile of the samples; the value itself without samples.
-fn percentiles(ns: i64, mut samples: Vec<i64>) -> Range {
+pub(crate) fn percentiles(ns: i64, mut samples: Vec<i64>) -> Range {
     samples.sort_unstable();
     let at = |percent: usize| {
         // The nearest rank.

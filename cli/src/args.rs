@@ -1,0 +1,182 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Simulate, check and run multi-stream schedules for Ascend 910C.
+///
+/// Exit codes: 0 done, 1 findings or a missed expectation, 2 bad input or usage, 70 a fault of
+/// ascsim.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ascsim",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+pub(crate) struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Predict what a change of the schedule would do.
+    #[command(after_help = WHAT_IF_HELP)]
+    WhatIf(WhatIf),
+    /// Sum a profile up: chip, streams, steps, what is perturbed and what is missing.
+    #[command(
+        after_help = "Examples:\n  ascsim inspect prof_dir\n  ascsim inspect prof_dir --json | jq .steps"
+    )]
+    Inspect(Inspect),
+    /// Recover the schedule that a profile shows.
+    #[command(
+        after_help = "Examples:\n  ascsim import prof_dir -o schedule.json\n  ascsim import rank0 rank1 --step 50 -o -"
+    )]
+    Import(Import),
+    /// Simulate the schedule that a profile shows, and compare with what it recorded.
+    #[command(after_help = "Examples:\n  ascsim replay prof_dir\n  ascsim replay prof_dir --json")]
+    Replay(Replay),
+    /// Show a schedule as text, and its hashes.
+    #[command(
+        after_help = "Examples:\n  ascsim show schedule.json\n  ascsim import prof_dir -o - | ascsim show -"
+    )]
+    Show(Show),
+    /// Print the JSON Schema of a file format.
+    Schema {
+        /// Which format.
+        format: SchemaName,
+    },
+    /// Print a script that completes the command line in a shell.
+    #[command(
+        after_help = "Example:\n  ascsim completions bash > ~/.local/share/bash-completion/completions/ascsim"
+    )]
+    Completions {
+        /// Which shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+const WHAT_IF_HELP: &str = "\
+Examples:
+  ascsim what-if
+  ascsim what-if prof_dir --apply scale:select=name=MatMul*,factor=0.8
+  ascsim what-if prof_dir --apply move-to-stream:select=module=*shared*,stream=side,after=name=Cast,before=name=Add
+  ascsim what-if schedule.json --apply graph:us=20 --json
+  ascsim what-if --list";
+
+/// Arguments of `what-if`.
+#[derive(Debug, Args)]
+pub(crate) struct WhatIf {
+    /// A profile directory, a schedule file, or - for a schedule on standard input; without it, a
+    /// built-in example.
+    pub path: Option<PathBuf>,
+    /// A change, NAME[:key=value,...]; may be given several times, applied in order.
+    #[arg(long, value_name = "CHANGE")]
+    pub apply: Vec<String>,
+    /// List the changes there are.
+    #[arg(long)]
+    pub list: bool,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Write the changed schedule to this file, or - for standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write the predicted times of every op to this file.
+    #[arg(long, value_name = "FILE")]
+    pub prediction: Option<PathBuf>,
+    /// Replace files that exist.
+    #[arg(long)]
+    pub force: bool,
+    /// How kernels share the cores.
+    #[arg(long, value_enum, default_value_t = Engines::Exclusive)]
+    pub engines: Engines,
+    /// Which step of a profile, by number; the last one without it.
+    #[arg(long, value_name = "NUMBER")]
+    pub step: Option<u32>,
+    /// Samples for the ranges; 0 gives no range.
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(0..=100_000))]
+    pub samples: u64,
+    /// Seed of the samples.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// How kernels share the cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Engines {
+    /// One kernel at a time on the cube cores, and one on the vector cores.
+    Exclusive,
+    /// No kernel ever waits for cores.
+    Unlimited,
+}
+
+/// Arguments of `inspect`.
+#[derive(Debug, Args)]
+pub(crate) struct Inspect {
+    /// The profile: its directory, or a file in it.
+    pub path: PathBuf,
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `import`.
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// Profiles, one per rank.
+    #[arg(required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Which step, by number; the last one without it.
+    #[arg(long, value_name = "NUMBER")]
+    pub step: Option<u32>,
+    /// Write the schedule to this file, or - for standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write the compact binary form.
+    #[arg(long)]
+    pub binary: bool,
+    /// Print the summary as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Replace a file that exists.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Arguments of `replay`.
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    /// Profiles, one per rank.
+    #[arg(required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Which step, by number; the last one without it.
+    #[arg(long, value_name = "NUMBER")]
+    pub step: Option<u32>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `show`.
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// A schedule file, or - for standard input.
+    pub path: PathBuf,
+    /// Print only the hashes, as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A file format with a published schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaName {
+    /// A schedule.
+    Schedule,
+    /// The predicted times of a schedule's ops.
+    Prediction,
+}

@@ -1,0 +1,106 @@
+//! What a path names: a schedule, a profile, standard input, or the built-in example.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+use ascsim_schedules::format::{self, ReadError};
+use ascsim_schedules::hash::content_hash;
+use ascsim_schedules::{Schedule, library};
+use ascsim_sim::Options;
+use ascsim_studies::{Input, Source, SourceKind, Variant};
+
+use crate::failure::Failure;
+
+/// Reads the schedule in a file, or on standard input for `-`.
+///
+/// # Errors
+/// If it cannot be read or is no schedule.
+pub(crate) fn schedule(path: &Path) -> Result<Schedule, Failure> {
+    let bytes = bytes(path)?;
+    format::read(&bytes).map_err(|error: ReadError| in_file(path, &error))
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    let fail = |source| Failure::Read {
+        path: path.to_path_buf(),
+        source,
+    };
+    if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_to_end(&mut bytes).map_err(fail)?;
+        return Ok(bytes);
+    }
+    fs::read(path).map_err(fail)
+}
+
+fn in_file(path: &Path, error: &dyn std::error::Error) -> Failure {
+    Failure::Input(format!("{}: {error}", path.display()))
+}
+
+/// What a study starts from: the built-in example, a schedule, or a profile.
+///
+/// # Errors
+/// If the path names neither a schedule nor a profile.
+pub(crate) fn study(
+    path: Option<&Path>,
+    step: Option<u32>,
+    options: &Options,
+) -> Result<Input, Failure> {
+    let Some(path) = path else {
+        let schedule = library::moe_layer().map_err(|error| Failure::Bug(error.to_string()))?;
+        return from_schedule("moe-layer-serial", SourceKind::BuiltIn, schedule, options);
+    };
+    if is_schedule(path) {
+        if step.is_some() {
+            let why = "--step chooses a step of a profile, but the input is a schedule";
+            return Err(Failure::Input(why.to_owned()));
+        }
+        let name = path.display().to_string();
+        return from_schedule(&name, SourceKind::Schedule, schedule(path)?, options);
+    }
+    crate::profile::study(path, step, options.engines)
+}
+
+/// Whether a path names a schedule file: standard input, or a file that starts as one does. What
+/// else there is is left to the readers of profiles.
+fn is_schedule(path: &Path) -> bool {
+    if path == Path::new("-") {
+        return true;
+    }
+    let Ok(mut file) = fs::File::open(path) else {
+        return false;
+    };
+    let mut head = [0_u8; 256];
+    // A folder opens, but does not read.
+    let Ok(read) = file.read(&mut head) else {
+        return false;
+    };
+    let head = &head[..read];
+    head.starts_with(&format::MAGIC)
+        || head.trim_ascii_start().starts_with(b"{")
+            && head.windows(8).any(|window| window == b"\"format\"")
+}
+
+fn from_schedule(
+    path: &str,
+    kind: SourceKind,
+    schedule: Schedule,
+    options: &Options,
+) -> Result<Input, Failure> {
+    let content = content_hash(&schedule).to_string();
+    let variant = Variant {
+        reading: String::new(),
+        schedule,
+        options: options.clone(),
+    };
+    Ok(Input {
+        source: Source {
+            path: path.to_owned(),
+            kind,
+            content,
+        },
+        variants: vec![variant],
+        notes: Vec::new(),
+    })
+}

@@ -1,0 +1,28 @@
+//! The verbs, one file each. A verb returns its exit code, or why it failed.
+
+mod completions;
+mod import;
+mod inspect;
+mod replay;
+mod schema;
+mod show;
+mod what_if;
+
+use crate::args::{Arguments, Verb};
+use crate::failure::Failure;
+
+/// Does what the command line asks for.
+///
+/// # Errors
+/// If the input or the request is wrong, or the output cannot be written.
+pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
+    match arguments.verb {
+        Verb::WhatIf(arguments) => what_if::run(&arguments),
+        Verb::Inspect(arguments) => inspect::run(&arguments),
+        Verb::Import(arguments) => import::run(&arguments),
+        Verb::Replay(arguments) => replay::run(&arguments),
+        Verb::Show(arguments) => show::run(&arguments),
+        Verb::Schema { format } => schema::run(format),
+        Verb::Completions { shell } => completions::run(shell),
+    }
+}
