@@ -402,18 +402,23 @@ impl World {
                 self.streams.insert(stream)
             })
             .collect();
+        let mut tasks: Vec<(Key, i32, Task)> = Vec::new();
+        for ((id, captured), key) in streams.into_iter().zip(&keys) {
+            tasks.extend(captured.into_iter().map(|task| (*key, id, task)));
+        }
+        // In the order in which they were captured, over all streams: collectives are matched and
+        // events bound in the order of their calls.
+        tasks.sort_by_key(|(_, _, task)| task.issue);
         let mut renewed: BTreeMap<usize, Arc<Record>> = BTreeMap::new();
-        for ((id, tasks), key) in streams.into_iter().zip(&keys) {
-            for mut task in tasks {
-                let Some(work) = self.renew(task.work, *key, id, &mut renewed)? else {
-                    continue;
-                };
-                task.work = work;
-                task.issue.0 = serial;
-                let stream = self.streams.get_mut(*key)?;
-                stream.entries += task.work.entries();
-                stream.queue.push_back(task);
-            }
+        for (key, id, mut task) in tasks {
+            let Some(work) = self.renew(task.work, key, id, &mut renewed)? else {
+                continue;
+            };
+            task.work = work;
+            task.issue.0 = serial;
+            let stream = self.streams.get_mut(key)?;
+            stream.entries += task.work.entries();
+            stream.queue.push_back(task);
         }
         let work = Work::Replay {
             graph,

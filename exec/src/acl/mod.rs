@@ -18,8 +18,8 @@ pub mod raw;
 
 pub use api::{
     Acl, Binary, CmoKind, Communicator, Context, CoreKind, DeviceMemory, Event, EventFlags,
-    FailureMode, Function, Graph, GraphMode, Notify, PinnedMemory, QueryStatus, Root, Stream,
-    StreamFlags, TaskGroup,
+    FailureMode, Function, Graph, GraphMode, HostFunction, Notify, PinnedMemory, QueryStatus, Root,
+    Stream, StreamFlags, TaskGroup,
 };
 pub use code::Code;
 pub use error::AclError;

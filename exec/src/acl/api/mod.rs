@@ -24,7 +24,7 @@ pub use event::{Event, EventFlags, Notify, QueryStatus};
 pub use graph::{Graph, GraphMode, TaskGroup};
 pub use kernel::{Binary, Function};
 pub use memory::{CmoKind, DeviceMemory, PinnedMemory};
-pub use stream::{FailureMode, Stream, StreamFlags};
+pub use stream::{FailureMode, HostFunction, Stream, StreamFlags};
 
 /// An opened ACL library.
 ///

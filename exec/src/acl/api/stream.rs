@@ -127,15 +127,15 @@ impl Acl {
     pub fn launch_host_call(
         &self,
         stream: &Stream,
-        function: &'static (dyn Fn() + Send + Sync),
+        function: &'static HostFunction,
     ) -> Result<(), AclError> {
-        let argument: *const &'static (dyn Fn() + Send + Sync) = Box::leak(Box::new(function));
-        call!(
-            self,
-            aclrtLaunchHostFunc(stream.0, run_static, argument.cast_mut().cast())
-        )
+        let argument = std::ptr::from_ref(function).cast_mut().cast();
+        call!(self, aclrtLaunchHostFunc(stream.0, run_static, argument))
     }
 }
+
+/// A function that streams call on the host.
+pub type HostFunction = Box<dyn Fn() + Send + Sync>;
 
 /// # Safety
 /// `argument` is a box of [`Acl::launch_host_function`] that was not taken back before.
@@ -149,10 +149,10 @@ unsafe extern "C" fn run_boxed(argument: *mut c_void) {
 }
 
 /// # Safety
-/// `argument` points to a leaked reference of [`Acl::launch_host_call`].
+/// `argument` points to a function of [`Acl::launch_host_call`].
 unsafe extern "C" fn run_static(argument: *mut c_void) {
     // SAFETY: by the contract of this function.
-    let function = unsafe { *argument.cast::<&'static (dyn Fn() + Send + Sync)>() };
+    let function = unsafe { &*argument.cast::<HostFunction>() };
     drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(
         function,
     )));
