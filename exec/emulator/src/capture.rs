@@ -1,9 +1,8 @@
 //! Graph capture and replay (facts/acl.md section 10).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::event::{Event, Latest};
 use crate::fault::{Fault, Outcome, code};
 use crate::signal::Record;
 use crate::table::Key;
@@ -26,6 +25,8 @@ pub(crate) struct Capture {
     records: BTreeMap<usize, Clock>,
     next: u32,
     group: Option<(Key, usize)>,
+    /// Events used across the border of the graph.
+    external: BTreeSet<Key>,
 }
 
 #[derive(Debug)]
@@ -43,8 +44,9 @@ pub(crate) struct Graph {
     pub(crate) context: Key,
     pub(crate) device: u32,
     streams: Vec<(i32, Vec<Task>)>,
-    /// The stream whose head is the replay in progress.
-    replaying: Option<Key>,
+    /// Launches that are not over, by number: they run one after the other, in the order of their
+    /// calls.
+    launches: BTreeSet<u64>,
 }
 
 /// Tasks of a graph that can be updated together.
@@ -100,6 +102,7 @@ impl World {
             records: BTreeMap::new(),
             next: 0,
             group: None,
+            external: BTreeSet::new(),
         };
         capture.join(key, id);
         self.captures.insert(serial, capture);
@@ -145,6 +148,7 @@ impl World {
         let stream = self.streams.get(key)?;
         let id = stream.id;
         match stream.capture {
+            Some(own) if own == serial && record.stream == key => return Ok(()),
             Some(own) if own == serial => {}
             Some(_) => {
                 return Fault::err(
@@ -251,27 +255,29 @@ impl World {
             context,
             device,
             streams,
-            replaying: None,
+            launches: BTreeSet::new(),
         }))
     }
 
-    /// Events that were recorded in a capture are, outside, as if they never were.
+    /// Outside, records made in a capture never were.
     fn forget_records(&mut self, serial: u64) {
-        let recorded: Vec<Key> = self
-            .events
-            .iter()
-            .filter(|(_, event)| event.captured_in() == Some(serial))
-            .map(|(key, _)| key)
-            .collect();
-        for key in recorded {
-            if let Some(Event {
-                latest: Latest::Record(record),
-                ..
-            }) = self.events.find(key)
-            {
-                *record = None;
+        for event in self.events.values_mut() {
+            let of = event.captured.as_ref().and_then(|record| record.capture);
+            if of == Some(serial) {
+                event.captured = None;
             }
         }
+    }
+
+    /// Notes an external use of an event in a capture: once per event and graph.
+    pub(crate) fn use_external(&mut self, serial: u64, event: Key) -> Outcome {
+        if self.capture(serial)?.external.insert(event) {
+            return Ok(());
+        }
+        Fault::err(
+            code::PARAM_INVALID,
+            "EE1017: the event is external in this graph already",
+        )
     }
 
     pub(crate) fn begin_group(&mut self, key: Key) -> Outcome {
@@ -390,10 +396,11 @@ impl World {
 
     /// Makes the streams of one replay, to be started when the launch is at the head of `launch`.
     pub(crate) fn instantiate(&mut self, graph: Key, launch: Key) -> Outcome<Task> {
-        let captured = self.graphs.get(graph)?;
+        let serial = self.serial();
+        let captured = self.graphs.get_mut(graph)?;
+        captured.launches.insert(serial);
         let (context, device) = (captured.context, captured.device);
         let streams: Vec<(i32, Vec<Task>)> = captured.streams.clone();
-        let serial = self.serial();
         let keys: Vec<Key> = streams
             .iter()
             .map(|(id, _)| {
@@ -422,6 +429,7 @@ impl World {
         }
         let work = Work::Replay {
             graph,
+            number: serial,
             streams: keys,
         };
         Ok(Task {
@@ -440,7 +448,7 @@ impl World {
         renewed: &mut BTreeMap<usize, Arc<Record>>,
     ) -> Outcome<Option<Work>> {
         let mut own = |record: &Arc<Record>| {
-            let new = || Record::new(record.stream, record.stream_id, None, None);
+            let new = || Record::new(record.event, record.stream, record.stream_id, None, None);
             Arc::clone(
                 renewed
                     .entry(Arc::as_ptr(record).addr())
@@ -451,46 +459,35 @@ impl World {
             Work::Record(record) => Work::Record(own(&record)),
             Work::Wait(record, timeout) => Work::Wait(own(&record), timeout),
             Work::RecordExternal(event) => {
-                let record = Record::new(key, id, None, None);
-                if let Some(Event {
-                    latest: Latest::Record(latest),
-                    ..
-                }) = self.events.find(event)
-                {
-                    *latest = Some(Arc::clone(&record));
+                let record = Record::new(event, key, id, None, None);
+                if let Some(event) = self.events.find(event) {
+                    event.latest = Some(Arc::clone(&record));
                 }
                 Work::Record(record)
             }
-            Work::WaitExternal(event) => match self.events.find(event) {
-                Some(Event {
-                    latest: Latest::Record(Some(record)),
-                    ..
-                }) if record.time().is_none() => Work::Wait(Arc::clone(record), None),
-                _ => return Ok(None),
-            },
+            Work::WaitExternal(event) => {
+                let event = self.events.find(event);
+                match event.and_then(|event| event.latest.clone()) {
+                    Some(record) if record.time().is_none() => Work::Wait(record, None),
+                    _ => return Ok(None),
+                }
+            }
             Work::Collective(mut task) => {
                 self.meetings.appoint(&mut task);
                 Work::Collective(task)
             }
-            Work::SetFlag(flag) => {
-                flag.issue();
-                Work::SetFlag(flag)
-            }
+            Work::SetFlag(flag, record) => Work::SetFlag(flag, own(&record)),
             other => other,
         }))
     }
 
-    /// Whether a replay of the graph is in progress (two replays of a graph never overlap).
-    pub(crate) fn is_replaying(&self, graph: Key, launch: Key) -> bool {
-        self.graphs
-            .get(graph)
-            .is_ok_and(|graph| graph.replaying.is_some_and(|key| key != launch))
+    /// Whether the launch is the next of its graph.
+    pub(crate) fn may_replay(&self, graph: Key, number: u64) -> bool {
+        let graph = self.graphs.get(graph);
+        graph.is_ok_and(|graph| graph.launches.first() == Some(&number))
     }
 
-    pub(crate) fn start_replay(&mut self, launch: Key, graph: Key, streams: &[Key]) {
-        if let Some(graph) = self.graphs.find(graph) {
-            graph.replaying = Some(launch);
-        }
+    pub(crate) fn start_replay(&mut self, launch: Key, streams: &[Key]) {
         for key in streams {
             if self
                 .streams
@@ -511,13 +508,18 @@ impl World {
             .ok()
             .and_then(|stream| stream.queue.front());
         let Some(Task {
-            work: Work::Replay { graph, streams },
+            work:
+                Work::Replay {
+                    graph,
+                    number,
+                    streams,
+                },
             ..
         }) = head
         else {
             return;
         };
-        let (graph, streams) = (*graph, streams.clone());
+        let (graph, number, streams) = (*graph, *number, streams.clone());
         let busy = |key: &Key| {
             self.streams
                 .get(*key)
@@ -526,22 +528,20 @@ impl World {
         if streams.iter().any(busy) {
             return;
         }
-        let dropped = self.cancel_replay(launch, graph, &streams);
+        let dropped = self.cancel_replay(graph, number, &streams);
         self.end(launch, dropped);
     }
 
     /// Drops the streams of a replay.
-    pub(crate) fn cancel_replay(&mut self, launch: Key, graph: Key, streams: &[Key]) -> Outcome {
-        if let Some(graph) = self.graphs.find(graph)
-            && graph.replaying == Some(launch)
-        {
-            graph.replaying = None;
+    pub(crate) fn cancel_replay(&mut self, graph: Key, number: u64, streams: &[Key]) -> Outcome {
+        if let Some(graph) = self.graphs.find(graph) {
+            graph.launches.remove(&number);
         }
         streams.iter().try_for_each(|key| self.drop_stream(*key))
     }
 
     pub(crate) fn destroy_graph(&mut self, key: Key) -> Outcome {
-        if self.graphs.get(key)?.replaying.is_some() {
+        if !self.graphs.get(key)?.launches.is_empty() {
             return Fault::err(code::MODEL_RUNNING, "EE1017: the graph is running");
         }
         let graph = self.graphs.remove(key)?;

@@ -209,7 +209,7 @@ impl World {
         if let Run::Blocks { .. } = stream.run {
             return self.grant(key, &shape);
         }
-        match self.ready(&work, key) {
+        match self.ready(&work) {
             Ok(Some(())) => {}
             Ok(None) => {
                 if first && let Some(timeout) = wait_timeout(&work) {
@@ -237,9 +237,9 @@ impl World {
                 self.hold(key);
                 self.meet(key, &task);
             }
-            Work::Replay { graph, streams } => {
+            Work::Replay { streams, .. } => {
                 self.hold(key);
-                self.start_replay(key, graph, &streams);
+                self.start_replay(key, &streams);
             }
             _ if shape.duration > 0 => {
                 self.hold(key);
@@ -264,7 +264,7 @@ impl World {
         self.timer(after, key, Due::End);
     }
 
-    fn ready(&self, work: &Work, key: Key) -> Outcome<Option<()>> {
+    fn ready(&self, work: &Work) -> Outcome<Option<()>> {
         let met = match work {
             Work::Wait(record, _) => record.time().is_some(),
             Work::WaitFlag(flag, _) => flag.is_set(),
@@ -282,7 +282,7 @@ impl World {
                     _ => !(word | value) != 0,
                 }
             }
-            Work::Replay { graph, .. } => !self.is_replaying(*graph, key),
+            Work::Replay { graph, number, .. } => self.may_replay(*graph, *number),
             _ => true,
         };
         Ok(met.then_some(()))
@@ -507,7 +507,10 @@ impl World {
                 bytes,
             } => self.memory.fill(*address, *value, *bytes)?,
             Work::Record(record) => record.complete(now),
-            Work::SetFlag(flag) => flag.set(now),
+            Work::SetFlag(flag, record) => {
+                flag.set();
+                record.complete(now);
+            }
             Work::ResetFlag(flag) => flag.reset(),
             Work::NotifyRecord(flag) => flag.set(),
             Work::ValueWrite { address, value } => {
@@ -539,8 +542,11 @@ impl World {
         for task in tasks {
             match task.work {
                 Work::Collective(collective) => self.leave(key, &collective),
-                Work::Replay { graph, streams } => self.cancel_replay(key, graph, &streams)?,
-                Work::SetFlag(flag) => flag.withdraw(),
+                Work::Replay {
+                    graph,
+                    number,
+                    streams,
+                } => self.cancel_replay(graph, number, &streams)?,
                 _ => {}
             }
         }

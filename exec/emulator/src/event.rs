@@ -7,7 +7,7 @@ use crate::fault::{Fault, Outcome, code};
 use crate::signal::{Flag, Lease, Record};
 use crate::table::Key;
 use crate::task::Work;
-use crate::world::World;
+use crate::world::{Stream, World};
 
 const SYNC: u32 = 0x1;
 const PROGRESS: u32 = 0x2;
@@ -30,45 +30,23 @@ pub(crate) enum Kind {
     Ex,
 }
 
-/// What was recorded last.
-#[derive(Debug)]
-pub(crate) enum Latest {
-    /// Each record is one of its own.
-    Record(Option<Arc<Record>>),
-    /// All records set one flag.
-    Flag(Arc<Flag>),
-}
-
 /// An event.
 #[derive(Debug)]
 pub(crate) struct Event {
     pub(crate) kind: Kind,
     pub(crate) flags: u32,
-    pub(crate) latest: Latest,
+    /// The latest record.
+    pub(crate) latest: Option<Arc<Record>>,
+    /// Set for the events whose records all set one flag.
+    pub(crate) flag: Option<Arc<Flag>>,
+    /// The latest record made in a capture that has not ended.
+    pub(crate) captured: Option<Arc<Record>>,
 }
 
 impl Event {
     /// When the latest record was reached; none if there is none or it has not been.
     fn time(&self) -> Option<u64> {
-        match &self.latest {
-            Latest::Record(record) => record.as_ref()?.time(),
-            Latest::Flag(flag) => flag.time(),
-        }
-    }
-
-    fn was_recorded(&self) -> bool {
-        match &self.latest {
-            Latest::Record(record) => record.is_some(),
-            Latest::Flag(flag) => flag.was_recorded(),
-        }
-    }
-
-    /// The capture in which it was recorded last.
-    pub(crate) fn captured_in(&self) -> Option<u64> {
-        match &self.latest {
-            Latest::Record(Some(record)) => record.capture,
-            _ => None,
-        }
+        self.latest.as_ref()?.time()
     }
 
     fn has_time_stamps(&self) -> bool {
@@ -108,16 +86,18 @@ impl World {
             );
         }
         let sticky = kind == Kind::WithFlag && flags & (SYNC | EXTERNAL | DEVICE_USE_ONLY) != 0;
-        let latest = if sticky {
+        let flag = if sticky {
             let lease = self.lease(device).ok_or_else(no_event)?;
-            Latest::Flag(Flag::new(lease))
+            Some(Flag::new(lease))
         } else {
-            Latest::Record(None)
+            None
         };
         Ok(self.events.insert(Event {
             kind,
             flags,
-            latest,
+            latest: None,
+            flag,
+            captured: None,
         }))
     }
 
@@ -125,14 +105,14 @@ impl World {
     pub(crate) fn event_is_complete(&self, key: Key) -> Outcome<bool> {
         let event = self.events.get(key)?;
         self.check_uncaptured(event)?;
-        if !event.was_recorded() {
+        if event.latest.is_none() {
             return Ok(event.kind == Kind::Ex);
         }
         Ok(event.time().is_some())
     }
 
     fn check_uncaptured(&self, event: &Event) -> Outcome {
-        match event.captured_in() {
+        match event.captured {
             Some(_) => Fault::err(
                 code::EVENT_CAPTURED,
                 "EE1017: the event was recorded in a capture",
@@ -143,10 +123,24 @@ impl World {
 
     /// `aclrtQueryEvent` and `aclrtQueryEventWaitStatus`: not for Ex events.
     pub(crate) fn event_query(&self, key: Key) -> Outcome<bool> {
+        self.check_uncaptured(self.events.get(key)?)?;
         if self.events.get(key)?.kind == Kind::Ex {
             return unsupported("this query of an Ex event");
         }
         self.event_is_complete(key)
+    }
+
+    /// `aclrtQueryEventWaitStatus`: whether no stream waits for the event.
+    pub(crate) fn event_waits_are_over(&self, key: Key) -> Outcome<bool> {
+        self.event_query(key)?;
+        let event = self.events.get(key)?;
+        let waits = |work: &Work| match (work, &event.flag) {
+            (Work::Wait(record, _), _) => record.event == key,
+            (Work::WaitFlag(of, _), Some(flag)) => Arc::ptr_eq(of, flag),
+            _ => false,
+        };
+        let queued = |stream: &Stream| stream.queue.iter().any(|task| waits(&task.work));
+        Ok(!self.streams.iter().any(|(_, stream)| queued(stream)))
     }
 
     /// When the event was reached, in ns, on a clock of 50 MHz.
@@ -193,11 +187,15 @@ impl Session<'_> {
                 return unsupported("recording this kind of event in a capture");
             }
         }
-        if let Latest::Flag(flag) = &self.events.get(key)?.latest {
-            let work = Work::SetFlag(Arc::clone(flag));
-            return self.enqueue(stream_key, work);
+        if let Some(flag) = self.events.get(key)?.flag.clone() {
+            let record = Record::new(key, stream_key, id, capture, None);
+            if capture.is_none() {
+                self.events.get_mut(key)?.latest = Some(Arc::clone(&record));
+            }
+            return self.enqueue(stream_key, Work::SetFlag(flag, record));
         }
-        if capture.is_some() && external {
+        if let (Some(serial), true) = (capture, external) {
+            self.use_external(serial, key)?;
             return self.enqueue(stream_key, Work::RecordExternal(key));
         }
         let needs_id = kind == Kind::Plain || flags & (SYNC | IPC) != 0;
@@ -208,9 +206,11 @@ impl Session<'_> {
             }
             _ => None,
         };
-        let record = Record::new(stream_key, id, capture, lease);
-        if let Latest::Record(latest) = &mut self.events.get_mut(key)?.latest {
-            *latest = Some(Arc::clone(&record));
+        let record = Record::new(key, stream_key, id, capture, lease);
+        let event = self.events.get_mut(key)?;
+        event.captured = capture.map(|_| Arc::clone(&record));
+        if capture.is_none() {
+            event.latest = Some(Arc::clone(&record));
         }
         self.enqueue(stream_key, Work::Record(record))
     }
@@ -246,21 +246,26 @@ impl Session<'_> {
         if !event.can_be_waited_for() {
             return unsupported("a wait for an event without ACL_EVENT_SYNC");
         }
-        let record = match &event.latest {
-            Latest::Flag(flag) => {
-                if capture.is_some() && flags != EXTERNAL {
-                    return unsupported("waiting for this kind of event in a capture");
-                }
-                let work = Work::WaitFlag(Arc::clone(flag), timeout);
-                return self.enqueue(stream_key, work);
+        let record = event.latest.clone();
+        if let Some(flag) = &event.flag {
+            if capture.is_some() && flags != EXTERNAL {
+                return unsupported("waiting for this kind of event in a capture");
             }
-            Latest::Record(record) => record.clone(),
-        };
+            let work = Work::WaitFlag(Arc::clone(flag), timeout);
+            return self.enqueue(stream_key, work);
+        }
+        let captured = event.captured.clone();
         if capture.is_some() && kind == Kind::Plain {
             return unsupported("waiting for this kind of event in a capture");
         }
-        if capture.is_some() && external {
+        if let (Some(serial), true) = (capture, external) {
+            self.use_external(serial, key)?;
             return self.enqueue(stream_key, Work::WaitExternal(key));
+        }
+        if let Some(record) = captured
+            && let Some(serial) = record.capture
+        {
+            return self.wait_captured(serial, stream_key, &record);
         }
         let Some(record) = record else {
             return match kind {
@@ -271,9 +276,6 @@ impl Session<'_> {
                 ),
             };
         };
-        if let Some(serial) = record.capture {
-            return self.wait_captured(serial, stream_key, &record);
-        }
         if capture.is_some() {
             return Fault::err(
                 code::CAPTURE_DEPENDENCY,
@@ -292,8 +294,8 @@ impl Session<'_> {
     pub(crate) fn reset_event(&mut self, key: Key, stream_key: Key) -> Outcome {
         let capture = self.streams.get(stream_key)?.capture;
         let event = self.events.get(key)?;
-        let flag = match &event.latest {
-            Latest::Flag(flag) if capture.is_none() || event.flags == EXTERNAL => Arc::clone(flag),
+        let flag = match &event.flag {
+            Some(flag) if capture.is_none() || event.flags == EXTERNAL => Arc::clone(flag),
             _ => return unsupported("resetting this event"),
         };
         self.enqueue(stream_key, Work::ResetFlag(flag))
@@ -303,30 +305,18 @@ impl Session<'_> {
     pub(crate) fn synchronise_event(&mut self, key: Key, timeout: Option<u64>) -> Outcome {
         let event = self.events.get(key)?;
         self.check_uncaptured(event)?;
-        if !event.was_recorded() {
-            return Ok(());
-        }
         // The record of the time of the call, even if the event is recorded again meanwhile.
-        let record = match &event.latest {
-            Latest::Record(record) => record.clone(),
-            Latest::Flag(_) => None,
+        let Some(record) = event.latest.clone() else {
+            return Ok(());
         };
-        let stream = record.as_ref().map(|record| record.stream);
+        let stream = record.stream;
         let aborts = |world: &World| {
-            stream
-                .and_then(|key| world.streams.get(key).ok())
-                .map(|stream| stream.aborts)
+            let stream = world.streams.get(stream).ok();
+            stream.map(|stream| stream.aborts)
         };
         let before = aborts(self);
         let waited = self.wait(timeout, |world| {
-            let done = match &record {
-                Some(record) => record.time().is_some(),
-                None => world
-                    .events
-                    .get(key)
-                    .is_ok_and(|event| event.time().is_some()),
-            };
-            if done {
+            if record.time().is_some() {
                 return Some(Ok(()));
             }
             let aborted = aborts(world) != before;

@@ -139,7 +139,7 @@ impl Session<'_> {
     /// `aclrtSynchronizeDeviceWithTimeout`, in ns.
     pub(crate) fn synchronise_device(&mut self, timeout: Option<u64>) -> Outcome {
         let device = self.device_of_thread()?;
-        if self.captures.values().any(|capture| capture.mode != 2) {
+        if !self.captures.is_empty() {
             return Fault::err(
                 code::CAPTURE_MODE_NOT_SUPPORT,
                 "EE1017: the capture in progress forbids synchronising the device",
@@ -253,10 +253,16 @@ impl Session<'_> {
 
     pub(crate) fn destroy_stream(&mut self, key: Key, force: bool) -> Outcome {
         let stream = self.streams.get(key)?;
-        if stream.default || stream.capture.is_some() {
+        if stream.capture.is_some() {
+            return Fault::err(
+                code::STREAM_CAPTURED,
+                "EE1017: the stream is being captured",
+            );
+        }
+        if stream.default {
             return Fault::err(
                 code::PARAM_INVALID,
-                "EE1003: the stream cannot be destroyed now",
+                "EE1003: the default stream is not destroyed",
             );
         }
         if !force {

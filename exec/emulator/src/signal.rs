@@ -33,6 +33,8 @@ impl Drop for Lease {
 #[derive(Debug)]
 pub(crate) struct Record {
     done: AtomicU64,
+    /// The event.
+    pub(crate) event: Key,
     /// The stream that records.
     pub(crate) stream: Key,
     /// That stream's id on its device, which is all that the runtime compares.
@@ -44,6 +46,7 @@ pub(crate) struct Record {
 
 impl Record {
     pub(crate) fn new(
+        event: Key,
         stream: Key,
         stream_id: i32,
         capture: Option<u64>,
@@ -51,6 +54,7 @@ impl Record {
     ) -> Arc<Self> {
         Arc::new(Self {
             done: AtomicU64::new(PENDING),
+            event,
             stream,
             stream_id,
             capture,
@@ -73,39 +77,17 @@ impl Record {
 #[derive(Debug)]
 pub(crate) struct Flag {
     set: AtomicBool,
-    /// Records issued and not yet reached.
-    pending: AtomicU32,
-    recorded: AtomicBool,
-    time: AtomicU64,
     _lease: Lease,
 }
 
 impl Flag {
     pub(crate) fn new(lease: Lease) -> Arc<Self> {
-        Arc::new(Self {
-            set: AtomicBool::new(false),
-            pending: AtomicU32::new(0),
-            recorded: AtomicBool::new(false),
-            time: AtomicU64::new(PENDING),
-            _lease: lease,
-        })
+        let set = AtomicBool::new(false);
+        Arc::new(Self { set, _lease: lease })
     }
 
-    /// A record was issued.
-    pub(crate) fn issue(&self) {
-        self.recorded.store(true, Relaxed);
-        self.pending.fetch_add(1, Relaxed);
-    }
-
-    /// A record was dropped by an abort.
-    pub(crate) fn withdraw(&self) {
-        self.pending.fetch_sub(1, Relaxed);
-    }
-
-    pub(crate) fn set(&self, now: u64) {
+    pub(crate) fn set(&self) {
         self.set.store(true, Relaxed);
-        self.time.store(now, Relaxed);
-        self.pending.fetch_sub(1, Relaxed);
     }
 
     pub(crate) fn reset(&self) {
@@ -114,16 +96,6 @@ impl Flag {
 
     pub(crate) fn is_set(&self) -> bool {
         self.set.load(Relaxed)
-    }
-
-    pub(crate) fn was_recorded(&self) -> bool {
-        self.recorded.load(Relaxed)
-    }
-
-    /// When the last record was reached, if none is outstanding.
-    pub(crate) fn time(&self) -> Option<u64> {
-        let time = self.time.load(Relaxed);
-        (self.pending.load(Relaxed) == 0 && time != PENDING).then_some(time)
     }
 }
 

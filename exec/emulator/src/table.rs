@@ -62,6 +62,10 @@ impl<T> Table<T> {
         self.entries.iter().map(|(key, entry)| (*key, entry))
     }
 
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.entries.values_mut()
+    }
+
     fn unknown(&self, key: Key) -> Fault {
         if key == 0 {
             return Fault::new(

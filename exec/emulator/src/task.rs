@@ -33,7 +33,7 @@ pub(crate) enum Work {
     RecordExternal(Key),
     /// In a captured graph: wait for the latest record outside.
     WaitExternal(Key),
-    SetFlag(Arc<Flag>),
+    SetFlag(Arc<Flag>, Arc<Record>),
     WaitFlag(Arc<Flag>, Option<u64>),
     ResetFlag(Arc<Flag>),
     NotifyRecord(Arc<NotifyFlag>),
@@ -49,9 +49,10 @@ pub(crate) enum Work {
     },
     Host(HostCall),
     Collective(CollectiveTask),
-    /// A replay: the streams made for it.
+    /// A replay: the number of the launch, and the streams made for it.
     Replay {
         graph: Key,
+        number: u64,
         streams: Vec<Key>,
     },
 }
@@ -73,7 +74,7 @@ impl Work {
             Self::Copy { .. } => 2,
             Self::Fill { .. } => 3,
             Self::Prefetch => 4,
-            Self::Record(_) | Self::RecordExternal(_) | Self::SetFlag(_) => 5,
+            Self::Record(_) | Self::RecordExternal(_) | Self::SetFlag(..) => 5,
             Self::Wait(..) | Self::WaitExternal(_) | Self::WaitFlag(..) => 6,
             Self::ResetFlag(_) => 7,
             Self::NotifyRecord(_) => 8,

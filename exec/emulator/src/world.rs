@@ -15,7 +15,7 @@ use crate::memory::Memory;
 use crate::raw::{HostCall, KernelCall};
 use crate::signal::NotifyFlag;
 use crate::table::{Key, Table};
-use crate::task::{Task, TraceRecord, Work};
+use crate::task::{Task, TraceRecord};
 
 /// How many of the latest tasks the trace keeps.
 const TRACE: usize = 1 << 18;
@@ -321,9 +321,6 @@ impl World {
             task.issue = (self.serial(), 0);
         }
         let stream = self.streams.get_mut(key)?;
-        if let Work::SetFlag(flag) = &task.work {
-            flag.issue();
-        }
         stream.entries += task.work.entries();
         stream.queue.push_back(task);
         self.active.insert(key);

@@ -162,7 +162,7 @@ pub unsafe extern "C" fn aclrtQueryEventWaitStatus(event: usize, status: *mut u3
     call("aclrtQueryEventWaitStatus", |session| {
         // SAFETY: by the contract of the ABI.
         let out = unsafe { Out::new(status, "status") }?;
-        out.set(u32::from(!session.event_query(event)?));
+        out.set(u32::from(!session.event_waits_are_over(event)?));
         Ok(())
     })
 }
