@@ -18,7 +18,9 @@ use ascsim_exec::{
     AclBackend, Backend, Bindings, Checked, Command, DeviceInfo, Executor, Mode, NullBackend,
     Refusal, RunError, Silent,
 };
-use ascsim_schedules::{Certificate, CertifiedFinding, Limits, Schedule, Severity};
+use ascsim_schedules::flat::{Flat, InstanceId};
+use ascsim_schedules::order::Order;
+use ascsim_schedules::{Certificate, CertifiedFinding, Limits, OpKind, Schedule, Severity};
 use generate::{BYTES, Case};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -93,6 +95,12 @@ fn check(case: &Case, acl: &Arc<Acl>, mode: Mode) {
         }
     }
     acl.emulator_trace().unwrap();
+    let flat = Flat::new(&case.schedule).unwrap();
+    let order = Order::new(&flat, &Limits::default());
+    let ids: BTreeMap<String, InstanceId> = flat.ids().map(|id| (flat.path(id), id)).collect();
+    for (first, second) in case.ordered_pairs() {
+        assert!(order.happens_before(ids[first], ids[second]));
+    }
     for _ in 0..2 {
         executor
             .run_step(&mut Silent)
@@ -101,17 +109,29 @@ fn check(case: &Case, acl: &Arc<Acl>, mode: Mode) {
         let mut spans = BTreeMap::new();
         for record in acl.emulator_trace().unwrap() {
             if let Some(tag) = record.tag.checked_sub(1) {
-                let op = u32::try_from(tag & u64::from(u32::MAX)).unwrap();
-                let path = executor.path(op).unwrap().to_owned();
-                spans.insert(path, (record.start_ns, record.end_ns));
+                let op = InstanceId::new(usize::try_from(tag & u64::from(u32::MAX)).unwrap());
+                // A wait takes place when it is met; the trace shows since when it waited.
+                let waits = matches!(
+                    flat[op].op.kind,
+                    OpKind::Wait(_) | OpKind::NotifyWait(_) | OpKind::ValueWait(_)
+                );
+                let start = if waits {
+                    record.end_ns
+                } else {
+                    record.start_ns
+                };
+                spans.insert(op, (start, record.end_ns));
             }
         }
-        for (first, second) in case.ordered_pairs() {
-            let (first, second) = (&spans[first], &spans[second]);
-            assert!(
-                first.1 <= second.0,
-                "an order is not kept: {first:?} {second:?}"
-            );
+        for (first, (_, end)) in &spans {
+            for (second, (start, _)) in &spans {
+                assert!(
+                    !order.happens_before(*first, *second) || end <= start,
+                    "an order is not kept: {} before {}",
+                    flat.path(*first),
+                    flat.path(*second),
+                );
+            }
         }
     }
     for ((rank, name), expected) in &memory {
