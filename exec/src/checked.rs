@@ -1,5 +1,6 @@
 //! The gate: a schedule together with the certificate that admits it.
 
+use ascsim_schedules::hash::structure_hash;
 use ascsim_schedules::{Certificate, Schedule};
 
 use crate::backend::DeviceInfo;
@@ -66,25 +67,24 @@ pub enum Refusal {
 }
 
 impl<'s> Checked<'s> {
-    /// Admits `schedule`, whose structure hash in hexadecimal is `structure`, if the certificate is
-    /// for it and holds no error.
+    /// Admits `schedule` if the certificate is for its structure and holds no error.
     ///
     /// # Errors
     /// [`Refusal::Format`], [`Refusal::Structure`] or [`Refusal::Findings`].
-    pub fn new(
-        schedule: &'s Schedule,
-        structure: &str,
-        certificate: &'s Certificate,
-    ) -> Result<Self, Refusal> {
+    ///
+    /// # Complexity
+    /// O(size of the schedule), for its hash.
+    pub fn new(schedule: &'s Schedule, certificate: &'s Certificate) -> Result<Self, Refusal> {
         if certificate.format != Certificate::FORMAT {
             return Err(Refusal::Format {
                 found: certificate.format.clone(),
             });
         }
-        if certificate.structure != structure {
+        let found = structure_hash(schedule).to_string();
+        if certificate.structure != found {
             return Err(Refusal::Structure {
                 certified: certificate.structure.clone(),
-                found: structure.to_owned(),
+                found,
             });
         }
         if let Some(first) = certificate.errors().next() {

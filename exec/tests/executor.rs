@@ -19,6 +19,7 @@ use ascsim_exec::{
     Refusal, RunError, Silent,
 };
 use ascsim_schedules::flat::{Flat, InstanceId};
+use ascsim_schedules::hash::structure_hash;
 use ascsim_schedules::order::Order;
 use ascsim_schedules::{Certificate, CertifiedFinding, Limits, OpKind, Schedule, Severity};
 use generate::{BYTES, Case};
@@ -61,10 +62,10 @@ unsafe extern "C" fn mix(arguments: *const c_void, bytes: usize, _: u32, _: *mut
     }
 }
 
-fn certificate() -> Certificate {
+fn certificate(schedule: &Schedule) -> Certificate {
     Certificate {
         format: Certificate::FORMAT.into(),
-        structure: "ab".into(),
+        structure: structure_hash(schedule).to_string(),
         checker: "test".into(),
         profile: "test".into(),
         device_class: "Ascend910_93".into(),
@@ -79,8 +80,8 @@ fn executor(
     acl: &Arc<Acl>,
     mode: Mode,
 ) -> Result<Executor<AclBackend>, RunError> {
-    let certificate = certificate();
-    let checked = Checked::new(schedule, "ab", &certificate)?;
+    let certificate = certificate(schedule);
+    let checked = Checked::new(schedule, &certificate)?;
     let backend = AclBackend::new(Arc::clone(acl), 0).expect("the backend");
     Executor::new(&checked, backend, Bindings::default(), mode, 10_000)
 }
@@ -181,9 +182,22 @@ fn some_case() -> Case {
 #[test]
 fn nothing_but_what_was_certified_is_run() {
     let case = some_case();
-    let mut other = certificate();
+    let mut other = certificate(&case.schedule);
+    // Another stream for one op is another structure; another name is not.
+    let mut changed = case.schedule.clone();
+    changed.name = "renamed".into();
+    assert!(Checked::new(&changed, &other).is_ok());
+    let op = &mut changed.programs[0].ops[0];
+    op.stream = Some(
+        if op.stream == Some("s0".into()) {
+            "s1"
+        } else {
+            "s0"
+        }
+        .into(),
+    );
     assert!(matches!(
-        Checked::new(&case.schedule, "cd", &other),
+        Checked::new(&changed, &other),
         Err(Refusal::Structure { .. })
     ));
     other.findings.push(CertifiedFinding {
@@ -192,13 +206,13 @@ fn nothing_but_what_was_certified_is_run() {
         message: "a cycle".into(),
     });
     assert!(matches!(
-        Checked::new(&case.schedule, "ab", &other),
+        Checked::new(&case.schedule, &other),
         Err(Refusal::Findings { .. })
     ));
     other.findings[0].severity = Severity::Warning;
     other.format = "ascsim.certificate/9".into();
     assert!(matches!(
-        Checked::new(&case.schedule, "ab", &other),
+        Checked::new(&case.schedule, &other),
         Err(Refusal::Format { .. })
     ));
     other.format = Certificate::FORMAT.into();
@@ -217,7 +231,7 @@ fn nothing_but_what_was_certified_is_run() {
             streams,
             events: 65_536,
         };
-        let checked = Checked::new(&case.schedule, "ab", &other).unwrap();
+        let checked = Checked::new(&case.schedule, &other).unwrap();
         let backend = NullBackend::new(info);
         let made = Executor::new(&checked, backend, Bindings::default(), Mode::Eager, 1_000);
         assert_eq!(matches!(made, Err(RunError::Refused(_))), refused);
