@@ -1,6 +1,7 @@
 //! Tests of the simulator on whole schedules.
 
 mod arbitrary;
+mod attribution;
 mod laws;
 mod notation;
 mod paths;
