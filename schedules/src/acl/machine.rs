@@ -6,10 +6,10 @@ use super::call::{
     EVENT_CAPTURE_STREAM_PROGRESS, EVENT_EXTERNAL, EVENT_IPC, EVENT_SYNC, EVENT_TIME_LINE,
 };
 use super::state::{
-    CaptureState, CommState, Config, EventState, GraphState, InCall, Member, NotifyState, Part,
-    RecordId, StreamState, Task, TaskKind, Words,
+    CaptureState, CommState, Config, EventState, GraphState, InCall, NotifyState, RecordId,
+    StreamState, Task, TaskKind, Words,
 };
-use super::{AclError, Call, Comm, Event, Graph, Notify, PartCall, Reply, Stream, Value};
+use super::{AclError, Call, Comm, Event, Graph, Notify, Reply, Stream, Value};
 use crate::ir::EventKind;
 
 /// The machine: devices, streams, events, notifies, words, captures and graphs.
@@ -349,223 +349,6 @@ impl Machine {
         }
     }
 
-    /// The task of a call that queues one whatever the state of the machine.
-    fn plain(&mut self, call: &Call) -> Result<TaskKind, AclError> {
-        let aligned = |address: u64| match address % 8 {
-            0 => Ok(()),
-            _ => Err(AclError::PARAM_INVALID),
-        };
-        Ok(match *call {
-            Call::LaunchTask { .. } | Call::MemcpyPageable { .. } => TaskKind::Work,
-            Call::LaunchHostFunc { calls_acl, .. } => TaskKind::HostFunc { calls_acl },
-            Call::RecordNotify { notify, .. } => {
-                self.notify(notify)?;
-                TaskKind::NotifyRecord(notify)
-            }
-            Call::WaitAndResetNotify { notify, .. } => {
-                self.notify(notify)?;
-                TaskKind::NotifyWait(notify)
-            }
-            Call::ValueWrite {
-                device,
-                address,
-                value,
-                ..
-            } => {
-                aligned(address)?;
-                let word = (device, address);
-                TaskKind::ValueWrite { word, value }
-            }
-            Call::ValueWait {
-                device,
-                address,
-                value,
-                compare,
-                ..
-            } => {
-                aligned(address)?;
-                TaskKind::ValueWait {
-                    word: (device, address),
-                    value,
-                    compare,
-                }
-            }
-            Call::Collective {
-                comm, member, kind, ..
-            } => {
-                let state = self
-                    .comms
-                    .get(comm.index())
-                    .ok_or(AclError::INVALID_HANDLE)?;
-                if member >= state.members {
-                    return Err(AclError::PARAM_INVALID);
-                }
-                TaskKind::Collective(Member {
-                    comm,
-                    member,
-                    kind,
-                    nth: 0,
-                    started: false,
-                })
-            }
-            _ => return Err(AclError::PARAM_INVALID),
-        })
-    }
-
-    fn parts(&mut self, calls: &[PartCall], tag: Option<u32>) -> Result<Vec<Part>, AclError> {
-        let mut parts = Vec::with_capacity(calls.len());
-        for (at, part) in calls.iter().enumerate() {
-            if part.after.iter().any(|&before| before >= at) {
-                return Err(AclError::PARAM_INVALID);
-            }
-            parts.push(Part {
-                task: Task {
-                    tag: tag.map(|tag| tag + 1 + at as u32),
-                    kind: self.plain(&part.call)?,
-                },
-                after: part.after.clone(),
-                done: false,
-            });
-        }
-        Ok(parts)
-    }
-
-    /// Queues a task, or captures it.
-    pub(super) fn enqueue(&mut self, stream: Stream, tag: Option<u32>, kind: TaskKind) -> Outcome {
-        let mut task = Task { tag, kind };
-        if let Some(capture) = self.streams[stream.index()].capture {
-            self.captured(capture, stream).push(task);
-            return Ok(Reply::DONE);
-        }
-        let queue = &self.streams[stream.index()].queue;
-        let used: u64 = queue.iter().map(|task| self.entries(task)).sum();
-        let full = used + self.entries(&task) > u64::from(self.config.queue_entries);
-        if full && !queue.is_empty() {
-            return Ok(Reply::Blocks);
-        }
-        self.count_collectives(&mut task);
-        self.streams[stream.index()].queue.push_back(task);
-        Ok(Reply::DONE)
-    }
-
-    fn entries(&self, task: &Task) -> u64 {
-        match task.kind {
-            TaskKind::ValueWait { .. } => self.config.value_wait_entries.into(),
-            _ => 1,
-        }
-    }
-
-    /// Gives each collective in a task its place among those of its communicator.
-    pub(super) fn count_collectives(&mut self, task: &mut Task) {
-        match &mut task.kind {
-            TaskKind::Collective(member) => {
-                let issued = &mut self.comms[member.comm.index()].issued[member.member as usize];
-                member.nth = *issued;
-                *issued += 1;
-            }
-            TaskKind::Group { parts, .. } => {
-                for part in parts {
-                    self.count_collectives(&mut part.task);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Waits for what has been queued by now: later tasks do not delay it.
-    fn synchronise(
-        &mut self,
-        thread: u32,
-        call: &Call,
-        targets: Vec<RecordId>,
-        limit: Option<AclError>,
-    ) -> Outcome {
-        if targets.iter().all(|&target| self.is_over(target)) {
-            return Ok(Reply::DONE);
-        }
-        if let Some(error) = limit
-            && self.enabled().is_empty()
-        {
-            // Without a clock, time is up when nothing can happen any more.
-            return Err(error);
-        }
-        let entered = InCall {
-            call: call.clone(),
-            error: None,
-            targets: Some(targets),
-        };
-        self.in_call.insert(thread, entered);
-        Ok(Reply::Blocks)
-    }
-
-    /// What a call returns that has got as far as waiting.
-    fn finish(&mut self, thread: u32) -> Reply {
-        let entered = self.in_call.get(&thread);
-        let mut targets = entered
-            .iter()
-            .flat_map(|entered| &entered.targets)
-            .flatten();
-        let limit = match entered.map(|entered| &entered.call) {
-            Some(Call::SynchronizeStream { limited: true, .. }) => {
-                Some(AclError::STREAM_SYNC_TIMEOUT)
-            }
-            Some(Call::SynchronizeEvent { limited: true, .. }) => {
-                Some(AclError::EVENT_SYNC_TIMEOUT)
-            }
-            _ => None,
-        };
-        let reply = match limit {
-            _ if targets.all(|&target| self.is_over(target)) => Reply::DONE,
-            Some(error) if self.enabled().is_empty() => Reply::Err(error),
-            _ => return Reply::Blocks,
-        };
-        self.in_call.remove(&thread);
-        reply
-    }
-
-    fn abort(&mut self, stream: Stream) -> Outcome {
-        self.not_capturing(stream)?;
-        if !self.config.stream_abort {
-            return Err(AclError::FEATURE_NOT_SUPPORT);
-        }
-        self.drop_queue(stream);
-        for entered in self.in_call.values_mut() {
-            let on_it = match entered.call {
-                Call::SynchronizeStream { stream: of, .. }
-                | Call::MemcpyPageable { stream: of }
-                | Call::LaunchTask { stream: of } => of == stream,
-                _ => false,
-            };
-            if on_it {
-                entered.error = Some(AclError::STREAM_ABORT);
-            }
-        }
-        Ok(Reply::DONE)
-    }
-
-    /// Drops what is queued on a stream, with what a running launch replays.
-    fn drop_queue(&mut self, stream: Stream) {
-        let state = &mut self.streams[stream.index()];
-        let dropped: VecDeque<Task> = std::mem::take(&mut state.queue);
-        let first = state.retired;
-        state.retired += dropped.len() as u32;
-        state.lost.extend(first..state.retired);
-        for task in dropped {
-            let TaskKind::Launch(launch) = task.kind else {
-                continue;
-            };
-            if launch.running {
-                let body = &self.graphs[launch.graph.index()].body;
-                let inner: Vec<Stream> = body.iter().map(|(stream, _)| *stream).collect();
-                inner.into_iter().for_each(|stream| self.drop_queue(stream));
-                self.launch_over(launch.graph);
-            } else {
-                self.graphs[launch.graph.index()].dropped.insert(launch.nth);
-                self.skip_dropped(launch.graph);
-            }
-        }
-    }
-
     pub(super) fn new_stream(&mut self, device: u32, of_graph: bool) -> Stream {
         let local = self
             .streams
@@ -619,7 +402,7 @@ impl Machine {
         }
     }
 
-    fn not_capturing(&self, stream: Stream) -> Result<(), AclError> {
+    pub(super) fn not_capturing(&self, stream: Stream) -> Result<(), AclError> {
         match self.stream(stream)?.capture {
             Some(_) => Err(AclError::STREAM_CAPTURED),
             None => Ok(()),
@@ -645,7 +428,7 @@ impl Machine {
         }
     }
 
-    fn notify(&mut self, notify: Notify) -> Result<&mut NotifyState, AclError> {
+    pub(super) fn notify(&mut self, notify: Notify) -> Result<&mut NotifyState, AclError> {
         let state = self.notifies.get_mut(notify.index());
         state
             .filter(|state| state.alive)
@@ -659,7 +442,7 @@ impl Machine {
     }
 
     /// Whether a task has left its queue, done or dropped.
-    fn is_over(&self, task: RecordId) -> bool {
+    pub(super) fn is_over(&self, task: RecordId) -> bool {
         self.streams[task.stream.index()].retired > task.nth
     }
 

@@ -14,6 +14,7 @@ mod capture;
 mod error;
 mod event;
 mod machine;
+mod queue;
 mod state;
 mod step;
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::require::lane;
+use super::build::lane;
 use crate::flat::{Flat, InstanceId, Role, StreamId};
 use crate::ir::OpKind;
 

@@ -28,6 +28,7 @@
 //!    ([`Limits::queue_tasks`](crate::ir::Limits::queue_tasks)). Replayed tasks and parts take no
 //!    entries, calls that queue nothing neither.
 
+mod build;
 mod chains;
 mod clock;
 mod exact;
