@@ -3,7 +3,7 @@
 //!
 //! After each call the model makes every step it can, as the emulator does when tasks take no time.
 //! What depends on which of two streams is faster is not generated: each notify and each flag event
-//! is waited for by one stream only, and words only grow.
+//! is waited for by one stream only, and each word is written by one stream only, so that words grow.
 
 mod support;
 
@@ -183,7 +183,11 @@ impl<'a> Both<'a> {
                 }
                 Call::WaitAndResetNotify { notify, stream }
             }
-            16 if !capturing => {
+            16 => {
+                let stream = model::Stream(1 + word as u32 % STREAMS);
+                if self.is_capturing(stream) {
+                    return None;
+                }
                 self.written[word] += 1;
                 let (address, value) = (8 * word as u64, self.written[word]);
                 Call::ValueWrite {
