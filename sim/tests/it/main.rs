@@ -4,6 +4,7 @@ mod arbitrary;
 mod attribution;
 mod laws;
 mod notation;
+mod order;
 mod paths;
 mod reference;
 mod rules;
