@@ -197,6 +197,17 @@ fn summary(before: &Side, after: Option<&Side>, difference: Option<Range>) -> Ve
         }));
     }
     rows.push(ranges);
+    if [Some(before), after]
+        .iter()
+        .flatten()
+        .any(|side| side.first_task_ns != 0)
+    {
+        rows.push(row(
+            "first device task at",
+            Some(before.first_task_ns),
+            after.map(|side| Some(side.first_task_ns)),
+        ));
+    }
     let find = |side: &Side, category: &str| {
         side.blame
             .iter()

@@ -3,7 +3,7 @@
 use ascsim_schedules::format::{self, Encoding};
 use ascsim_schedules::rewrite::{Change, catalogue};
 use ascsim_sim::{EngineModel, Options, Origin};
-use ascsim_studies::{Outcome, Setup, SourceKind, Step, StudyError, predict, what_if};
+use ascsim_studies::{Outcome, Setup, Step, StudyError, predict, what_if};
 
 use crate::args::{Engines, WhatIf};
 use crate::failure::{DONE, FINDINGS, Failure};
@@ -31,10 +31,8 @@ pub(crate) fn run(arguments: &WhatIf) -> Result<u8, Failure> {
     };
     let input = input::study(arguments.path.as_deref(), arguments.step, &options)?;
     let setup = Setup {
-        origin: match input.source.kind {
-            SourceKind::Profile => Origin::Device,
-            SourceKind::BuiltIn | SourceKind::Schedule => Origin::Host,
-        },
+        // A change may move the first device task too, so both sides count from one instant.
+        origin: Origin::Host,
         samples: arguments.samples,
         seed: arguments.seed,
         tool: concat!("ascsim ", env!("CARGO_PKG_VERSION")).to_owned(),

@@ -38,13 +38,14 @@ fn each_first_change_is_answered_with_its_assumptions() {
             },
             "eager:us=5",
         ];
+        changes.push("graph:us=20");
         if events {
             changes.extend([
                 "drop-wait:select=kind=wait",
                 "drop-record:select=kind=record",
+                "move-wait:select=kind=wait event=event.279,before=kind=kernel",
+                "move-record:select=kind=record event=event.218,after=name=*Mul*",
             ]);
-        } else {
-            changes.push("graph:us=20");
         }
         for change in changes {
             let arguments = [

@@ -3,15 +3,20 @@
 //! Each maximal run of ops without a host call in between becomes a captured program, launched on the
 //! stream that carries most of the program. A launch keeps its stream until all streams of the graph
 //! are done, so a later graph waits for the earlier ones by itself.
+//!
+//! Host time between the first and the last op of a run goes; what the host does before and after may
+//! be what the replay needs (inputs, results), and stays. Where threads handed calls over to another,
+//! one thread launches, and the hand-overs go.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::edit::{Names, record, unfit, wait};
+use super::host::{handing_over, seen_from_outside};
 use super::launch::cost;
 use super::{Note, RewriteError, Rewritten, event};
 use crate::ir::{
     Capture, CaptureMode, EventKind, EventName, Extra, GraphLaunch, HostKind, Op, OpId, OpKind,
-    Owner, Program, ProgramName, Schedule, StreamName, SyncTarget,
+    Owner, Program, ProgramName, Schedule, StreamName, SyncTarget, ThreadName,
 };
 
 /// Captures the programs that ranks run.
@@ -31,13 +36,20 @@ pub(super) fn capture(schedule: &Schedule, launch_ns: f64) -> Result<Rewritten, 
         .iter()
         .filter_map(|group| group.program.as_ref())
         .collect();
-    let (mut touched, mut dropped) = (0, 0);
+    let (mut touched, mut dropped, mut outside) = (0, 0, 0);
     for (index, program) in schedule.programs.iter().enumerate() {
         let Some(origin) = main_stream(program).filter(|_| run.contains(&program.name)) else {
             continue;
         };
+        if seen_from_outside(program) {
+            outside += 1;
+            continue;
+        }
         refuse_uncapturable(schedule, program)?;
-        let segments = segments(program);
+        let handing_over = handing_over(schedule, program);
+        let launcher = program.ops.first().map(|op| op.thread.clone());
+        let launcher = launcher.filter(|_| !handing_over.is_empty());
+        let segments = segments(program, &handing_over, launcher.as_ref());
         let mut names = Names::new(schedule, program);
         let mut taken: BTreeSet<ProgramName> = result
             .programs
@@ -47,7 +59,11 @@ pub(super) fn capture(schedule: &Schedule, launch_ns: f64) -> Result<Rewritten, 
         let (mut ops, mut home) = (Vec::new(), HashMap::new());
         for segment in segments {
             match segment {
-                Segment::Host(op) => ops.push(redirected(op, program, &origin)),
+                Segment::Host(op) => {
+                    let mut op = redirected(op, program, &origin);
+                    op.thread = launcher.clone().unwrap_or(op.thread);
+                    ops.push(op);
+                }
                 Segment::Graph {
                     ops: body,
                     dropped: fewer,
@@ -56,7 +72,7 @@ pub(super) fn capture(schedule: &Schedule, launch_ns: f64) -> Result<Rewritten, 
                     dropped += fewer;
                     let name = graph_name(&program.name, &mut taken);
                     home.extend(body.iter().map(|op| (op.id.clone(), name.clone())));
-                    let thread = body[0].thread.clone();
+                    let thread = launcher.clone().unwrap_or_else(|| body[0].thread.clone());
                     let body = joined(&mut result, &mut names, body, &origin);
                     let kind = OpKind::GraphLaunch(GraphLaunch {
                         program: name.clone(),
@@ -81,8 +97,13 @@ pub(super) fn capture(schedule: &Schedule, launch_ns: f64) -> Result<Rewritten, 
     ))];
     if dropped > 0 {
         notes.push(Note::assumption(format!(
-            "{dropped} stretches of host time between captured calls are gone: a replay does not need \
-             what the host did there"
+            "{dropped} stretches of host time and hand-overs between captured calls are gone: a replay \
+             does not need what the host did there"
+        )));
+    }
+    if outside > 0 {
+        notes.push(Note::assumption(format!(
+            "{outside} ranks that were not captured arrive as before: how they issue is not known"
         )));
     }
     if touched == 0 {
@@ -176,36 +197,78 @@ enum Segment<'p> {
     Graph { ops: Vec<Op>, dropped: usize },
 }
 
+/// What lies between two calls that stay.
+#[derive(Default)]
+struct Stretch<'p> {
+    /// Host time before the first captured op.
+    leading: Vec<&'p Op>,
+    captured: Vec<Op>,
+    /// Host time since the last captured op.
+    trailing: Vec<&'p Op>,
+    dropped: usize,
+}
+
+impl<'p> Stretch<'p> {
+    fn capture(&mut self, op: &Op) {
+        self.captured.push(op.clone());
+        self.dropped += self.trailing.len();
+        self.trailing.clear();
+    }
+
+    fn host(&mut self, op: &'p Op) {
+        if self.captured.is_empty() {
+            self.leading.push(op);
+        } else {
+            self.trailing.push(op);
+        }
+    }
+
+    fn close(self, into: &mut Vec<Segment<'p>>) {
+        into.extend(self.leading.into_iter().map(Segment::Host));
+        if !self.captured.is_empty() {
+            into.push(Segment::Graph {
+                ops: self.captured,
+                dropped: self.dropped,
+            });
+        }
+        into.extend(self.trailing.into_iter().map(Segment::Host));
+    }
+}
+
 /// Cuts the program at the calls that stay. Waits whose record is in an earlier graph go: that graph
-/// has ended before theirs starts.
-fn segments(program: &Program) -> Vec<Segment<'_>> {
+/// has ended before theirs starts. With a `launcher`, only its host time counts: other threads did
+/// what it handed over.
+fn segments<'p>(
+    program: &'p Program,
+    handing_over: &BTreeSet<usize>,
+    launcher: Option<&ThreadName>,
+) -> Vec<Segment<'p>> {
     let bound = event::latest_records(program);
     let mut result = Vec::new();
-    let (mut ops, mut dropped, mut start) = (Vec::new(), 0, 0);
+    let (mut stretch, mut start) = (Stretch::default(), 0);
     for (at, op) in program.ops.iter().enumerate() {
+        if handing_over.contains(&at) {
+            stretch.dropped += 1;
+            continue;
+        }
         match fate(op) {
-            Fate::Dropped => dropped += 1,
+            Fate::Dropped if launcher.is_some_and(|thread| *thread != op.thread) => {
+                stretch.dropped += 1;
+            }
+            Fate::Dropped => stretch.host(op),
             Fate::Captured => {
                 if bound.get(&at).is_none_or(|&record| record >= start) {
-                    ops.push(op.clone());
+                    stretch.capture(op);
                 }
             }
             Fate::Stays => {
-                if !ops.is_empty() {
-                    result.push(Segment::Graph {
-                        ops: std::mem::take(&mut ops),
-                        dropped,
-                    });
-                    dropped = 0;
-                }
+                std::mem::take(&mut stretch).close(&mut result);
                 result.push(Segment::Host(op));
                 start = at;
             }
         }
     }
-    if !ops.is_empty() {
-        result.push(Segment::Graph { ops, dropped });
-    }
+    stretch.close(&mut result);
     result
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::edit::{Insertions, Names, is_signal, record, wait};
+use super::host::seen_from_outside;
 use super::{Note, RewriteError, Rewritten, graph};
 use crate::ir::{
     Expr, Extra, Measured, OpKind, ProgramName, Provenance, Repeat, Schedule, StreamName,
@@ -53,6 +54,9 @@ fn eager(schedule: &Schedule, op_ns: f64, event_ns: f64) -> Result<Rewritten, Re
         })
         .collect();
     for index in 0..result.programs.len() {
+        if seen_from_outside(&result.programs[index]) {
+            continue;
+        }
         let mut program = result.programs[index].clone();
         program.capture = None;
         let mut names = Names::new(&result, &program);

@@ -6,6 +6,7 @@
 mod edit;
 mod event;
 mod graph;
+mod host;
 mod launch;
 mod parse;
 mod remove;

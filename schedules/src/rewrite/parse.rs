@@ -190,8 +190,10 @@ const CATALOGUE: &[ChangeDoc] = &[
             meaning: "host time of a launch in µs; default 20, which is assumed",
         }],
         details: "Each run of ops between calls that cannot be captured (synchronisation, blocking \
-                  copies, host work) becomes a graph. Host think time inside goes. Side streams are \
-                  joined from and to the main stream at both ends.",
+                  copies, host work) becomes a graph. Host think time between its first and its last op \
+                  goes, and so do hand-overs between threads: one thread launches. Host time before \
+                  and after stays. Side streams are joined from and to the main stream at both ends. \
+                  Ranks that were not captured arrive as before.",
         example: "graph:us=20",
     },
 ];

@@ -20,7 +20,8 @@ fn schedule(lines: &[&str]) -> Schedule {
                 r#"{{"host":{{"synchronise":{{"stream":"{}"}}}}}}"#,
                 words[2]
             ),
-            "think" => r#"{"host":"think"}"#.to_owned(),
+            "hand" => format!(r#"{{"host":{{"synchronise":{{"event":"{}"}}}}}}"#, words[2]),
+            "think" | "work" => format!(r#"{{"host":"{}"}}"#, words[1]),
             other => panic!("{other}"),
         };
         let stream = match words[0] {
@@ -65,10 +66,13 @@ fn object(op: &Op) -> String {
 }
 
 fn check(lines: &[&str], change: &str, expect: &Expect) {
-    let schedule = schedule(lines);
+    check_of(&schedule(lines), change, expect);
+}
+
+fn check_of(schedule: &Schedule, change: &str, expect: &Expect) {
     let change = Change::parse(change).unwrap_or_else(|error| panic!("{change}: {error}"));
     let mut text = String::new();
-    match change.apply(&schedule) {
+    match change.apply(schedule) {
         Err(error) => writeln!(text, "refused: {error}").expect("a string takes all"),
         Ok(result) => {
             for program in &result.schedule.programs {
@@ -363,6 +367,82 @@ fn runs_between_host_calls_become_graphs() {
         refused: op `r.S` of program `p`: only events of kind `ex` and `external` can be captured: declare it so
     "#]],
     );
+}
+
+/// One thread hands two kernels over to another that issues them, then synchronises.
+fn handed_over() -> Schedule {
+    let mut schedule = schedule(&[
+        "- think first",
+        "- work enqueue.1",
+        "- hand E",
+        "- hand E.",
+        "- think waiting",
+        "S0 k A",
+        "- think between",
+        "- work enqueue.2",
+        "- hand F",
+        "- hand F.",
+        "S0 k B",
+        "- think last",
+        "- work print",
+        "- sync S0",
+    ]);
+    for op in &mut schedule.programs[0].ops {
+        let on_issuer = ["hand.E.", "think.waiting", "k.A", "hand.F.", "k.B"];
+        if on_issuer.contains(&op.id.as_str()) {
+            op.thread = "issuer".into();
+        }
+        if let OpKind::Host(HostKind::Synchronise(SyncTarget::Event(event))) = &mut op.kind {
+            *event = event.as_str().trim_end_matches('.').into();
+        }
+    }
+    schedule
+}
+
+#[test]
+fn one_thread_launches_what_was_handed_over() {
+    let before = handed_over();
+    check_of(
+        &before,
+        "graph:us=7",
+        &expect![[r#"
+        p:
+          - host 
+          S0 graph_launch p.graph0
+          - host 
+          - host 
+          - host S0
+        p.graph0:
+          S0 kernel A
+          S0 kernel B
+    "#]],
+    );
+    let graph = Change::parse("graph").expect("a change");
+    let after = graph.apply(&before).expect("it can be captured");
+    let text: Vec<_> = after.notes.iter().map(|note| note.text.as_str()).collect();
+    assert!(
+        text.iter().any(|text| text.starts_with("8 stretches")),
+        "{text:?}"
+    );
+    let threads: Vec<_> = after.schedule.programs[0]
+        .ops
+        .iter()
+        .map(|op| op.thread.as_str())
+        .collect();
+    assert_eq!(threads, ["main"; 5]);
+}
+
+#[test]
+fn a_rank_seen_from_outside_issues_as_before() {
+    let mut schedule = schedule(&["- think arrive", "S0 k A"]);
+    let delay = serde_json::json!({"ns": 5000, "cause": "external"});
+    schedule.programs[0].ops[0].delay = Some(serde_json::from_value(delay).expect("it is a delay"));
+    for change in ["graph", "eager:us=5"] {
+        let change = Change::parse(change).expect("a change");
+        let after = change.apply(&schedule).expect("nothing is refused");
+        assert_eq!(after.schedule, schedule);
+        assert_eq!(after.touched, 0);
+    }
 }
 
 #[test]

@@ -107,6 +107,8 @@ pub struct Hang {
 pub struct Side {
     /// From the start of the step to the end of the last device task.
     pub makespan: Range,
+    /// Start of the first device task in ns from the start of the step; 0 where there is none.
+    pub first_task_ns: i64,
     /// Where the time went; adds up to the makespan exactly.
     pub blame: Vec<BlameEntry>,
     /// The critical path: its longest stretches in the order of time.

@@ -100,8 +100,10 @@ impl<'s> Ready<'s> {
     ) -> Side {
         let path = CriticalPath::new(&self.compiled, options, self.compiled.times(), timeline);
         let from = timeline.span(origin).map_or(0, |(start, _)| start);
+        let first = timeline.span(Origin::Device).map_or(0, |(start, _)| start);
         Side {
             makespan,
+            first_task_ns: ns(first),
             blame: blame(&Blame::new(&path, from)),
             critical_path: self.path_entries(&path, from),
             streams: self.streams(timeline),

@@ -130,6 +130,20 @@ fn add(notes: &mut Vec<Note>, more: impl IntoIterator<Item = Note>) {
     }
 }
 
+/// The notes of both sides; one that only one side has says which.
+fn of_both(before: Vec<Note>, after: Vec<Note>) -> Vec<Note> {
+    let only = |side: &str, note: &Note, other: &[Note]| {
+        let mut note = note.clone();
+        if !other.contains(&note) {
+            note.text = format!("{side} the change, {}", note.text);
+        }
+        note
+    };
+    let first = before.iter().map(|note| only("before", note, &after));
+    let second = after.iter().map(|note| only("after", note, &before));
+    first.chain(second).collect()
+}
+
 fn answer(
     variant: &Variant,
     changed: Option<&Schedule>,
@@ -142,8 +156,10 @@ fn answer(
     let after = changed
         .map(|schedule| Ready::new(schedule, options))
         .transpose()?;
-    add(notes, before.notes(options));
-    add(notes, after.iter().flat_map(|after| after.notes(options)));
+    match &after {
+        None => add(notes, before.notes(options)),
+        Some(after) => add(notes, of_both(before.notes(options), after.notes(options))),
+    }
     let timeline = before.run(options)?.map_err(StudyError::HangsBefore)?;
     if timeline.last().is_none() {
         return Err(StudyError::Empty);
