@@ -27,6 +27,11 @@ pub(crate) enum Verb {
     /// Predict what a change of the schedule would do.
     #[command(after_help = WHAT_IF_HELP)]
     WhatIf(WhatIf),
+    /// Prove a schedule free of deadlock and race, or show what is wrong.
+    #[command(
+        after_help = "Examples:\n  ascsim check schedule.json\n  ascsim check prof_dir --format json\n  ascsim check --explain race-access"
+    )]
+    Check(Check),
     /// Sum a profile up: chip, streams, steps, what is perturbed and what is missing.
     #[command(
         after_help = "Examples:\n  ascsim inspect prof_dir\n  ascsim inspect prof_dir --json | jq .steps"
@@ -113,6 +118,38 @@ pub(crate) enum Engines {
     Exclusive,
     /// No kernel ever waits for cores.
     Unlimited,
+}
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// A schedule file, - for a schedule on standard input, or a profile directory.
+    #[arg(required_unless_present = "explain")]
+    pub path: Option<PathBuf>,
+    /// The hardware it is checked for: a machine or chip profile, or a profile file (.toml).
+    #[arg(long, value_name = "NAME", default_value = "a3-server")]
+    pub hw: String,
+    /// How the report is written.
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    pub format: CheckFormat,
+    /// The same as --format json.
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+    /// Say what a rule means, and check nothing.
+    #[arg(long, value_name = "CODE", conflicts_with = "path")]
+    pub explain: Option<String>,
+    /// Which step of a profile, by number; the last one without it.
+    #[arg(long, value_name = "NUMBER")]
+    pub step: Option<u32>,
+}
+
+/// How a report is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckFormat {
+    /// For people.
+    Text,
+    /// For programs: `ascsim.check/1`.
+    Json,
 }
 
 /// Arguments of `inspect`.

@@ -21,6 +21,23 @@ pub(crate) fn schedule(path: &Path) -> Result<Schedule, Failure> {
     format::read(&bytes).map_err(|error: ReadError| in_file(path, &error))
 }
 
+/// The schedule that a path names, or that the profile there shows.
+///
+/// # Errors
+/// If the path names neither, or a step of a schedule is asked for.
+pub(crate) fn schedule_or_profile(path: &Path, step: Option<u32>) -> Result<Schedule, Failure> {
+    if !is_schedule(path) {
+        return Ok(crate::profile::recovered(&[path.to_path_buf()], step)?.schedule);
+    }
+    no_step(step)?;
+    schedule(path)
+}
+
+fn no_step(step: Option<u32>) -> Result<(), Failure> {
+    let why = "--step chooses a step of a profile, but the input is a schedule";
+    step.map_or(Ok(()), |_| Err(Failure::Input(why.to_owned())))
+}
+
 fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     let fail = |source| Failure::Read {
         path: path.to_path_buf(),
@@ -52,10 +69,7 @@ pub(crate) fn study(
         return from_schedule("moe-layer-serial", SourceKind::BuiltIn, schedule, options);
     };
     if is_schedule(path) {
-        if step.is_some() {
-            let why = "--step chooses a step of a profile, but the input is a schedule";
-            return Err(Failure::Input(why.to_owned()));
-        }
+        no_step(step)?;
         let name = path.display().to_string();
         return from_schedule(&name, SourceKind::Schedule, schedule(path)?, options);
     }

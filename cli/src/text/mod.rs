@@ -1,5 +1,6 @@
 //! Results as text for people.
 
+pub(crate) mod check;
 pub(crate) mod profile;
 pub(crate) mod what_if;
 

@@ -1,5 +1,6 @@
 //! The verbs, one file each. A verb returns its exit code, or why it failed.
 
+mod check;
 mod completions;
 mod import;
 mod inspect;
@@ -18,6 +19,7 @@ use crate::failure::Failure;
 pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
     match arguments.verb {
         Verb::WhatIf(arguments) => what_if::run(&arguments),
+        Verb::Check(arguments) => check::run(&arguments),
         Verb::Inspect(arguments) => inspect::run(&arguments),
         Verb::Import(arguments) => import::run(&arguments),
         Verb::Replay(arguments) => replay::run(&arguments),

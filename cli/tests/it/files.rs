@@ -160,7 +160,7 @@ fn schemas_and_completions_are_printed() {
         assert!(good(&["completions", shell]).contains("what-if"), "{shell}");
     }
     assert!(good(&["--version"]).starts_with("ascsim "));
-    for verb in ["what-if", "inspect", "import", "replay"] {
+    for verb in ["what-if", "check", "inspect", "import", "replay"] {
         assert!(good(&[verb, "--help"]).contains("Examples:"), "{verb}");
     }
 }

@@ -1,6 +1,7 @@
 //! `ascsim` end to end, through the binary.
 
 mod captures;
+mod check;
 mod documents;
 mod files;
 mod what_if;

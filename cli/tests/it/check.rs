@@ -1,0 +1,83 @@
+//! `ascsim check`: exit codes, formats, and what it says.
+
+use std::fs;
+
+use super::{good, refused, run, workspace};
+
+const OVERLAP: &str = "schedules/library/moe-layer-overlap.json";
+
+/// Two streams that touch one buffer, with an event between them or without.
+fn two_streams(ordered: bool) -> String {
+    let event = |text: &'static str| if ordered { text } else { "" };
+    format!(
+        r#"{{"format": "ascsim.schedule/1", "name": "two-streams",
+        "buffers": [{{"name": "x", "bytes": 1024}}],
+        "streams": [{{"name": "main"}}, {{"name": "side"}}],
+        "events": [{{"name": "ready"}}],
+        "programs": [{{"name": "step", "ops": [
+          {{"id": "make", "stream": "main", "kind": {{"kernel": {{"name": "Cast"}}}},
+            "accesses": [{{"buffer": "x", "mode": "write"}}]}},
+          {}{}
+          {{"id": "use", "stream": "side", "kind": {{"kernel": {{"name": "Add"}}}},
+            "accesses": [{{"buffer": "x", "mode": "read"}}]}}]}}],
+        "ranks": [{{"first": 0, "count": 1, "program": "step"}}]}}"#,
+        event(r#"{"id": "r", "stream": "main", "kind": {"record": {"event": "ready"}}},"#),
+        event(r#"{"id": "w", "stream": "side", "kind": {"wait": {"event": "ready"}}},"#),
+    )
+}
+
+#[test]
+fn a_clean_schedule_ends_with_0() {
+    let out = good(&["check", OVERLAP]);
+    assert!(out.starts_with("clean: 0 errors"), "{out}");
+    let (code, out, _) = run(&["check", "-"], two_streams(true).as_bytes());
+    assert_eq!((code, out.starts_with("clean: ")), (0, true), "{out}");
+}
+
+#[test]
+fn a_race_ends_with_1_and_names_ops_and_bytes() {
+    let (code, out, error) = run(&["check", "-"], two_streams(false).as_bytes());
+    assert_eq!((code, error.as_str()), (1, ""));
+    let expected = "error[race-access]: `make` writes and `use` reads bytes 0 to 1024 of `x`, and nothing orders them
+  at `make` on stream `main` of rank 0
+  at `use` on stream `side` of rank 0
+  help: record an event after `make` and wait for it before `use`
+
+not to be run: 1 errors, 0 warnings, 0 notes, races found; 2 op instances checked for a3-server
+";
+    assert_eq!(out, expected);
+    let (code, out, _) = run(&["check", "-", "--json"], two_streams(false).as_bytes());
+    let report: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(code, 1);
+    assert_eq!(report["format"], "ascsim.check/1");
+    assert_eq!(report["races"], "found");
+    assert_eq!(report["findings"][0]["rule"], "race-access");
+    assert_eq!(report["findings"][0]["witness"]["bytes"]["bytes"][1], 1024);
+}
+
+#[test]
+fn bad_input_ends_with_2() {
+    refused(&["check", "/nowhere"], b"");
+    refused(&["check", "-"], b"{\"format\": \"ascsim.schedule/1\", ");
+    let error = refused(&["check", OVERLAP, "--hw", "910z"], b"");
+    assert!(error.contains("a3-server"), "{error}");
+    let error = refused(&["check", "--explain", "nothing"], b"");
+    assert!(error.contains("race-access"), "{error}");
+    refused(&["check", OVERLAP, "--step", "1"], b"");
+}
+
+#[test]
+fn rules_explain_themselves() {
+    let text = good(&["check", "--explain", "deadlock-cycle"]);
+    assert!(text.contains("1,091 s"), "{text}");
+}
+
+#[test]
+fn the_device_decides_the_limits() {
+    let schedule = fs::read_to_string(workspace().join(OVERLAP)).expect("it is there");
+    for hw in ["910c-560t", "a2-server", "910b4"] {
+        let (code, out, error) = run(&["check", "-", "--hw", hw], schedule.as_bytes());
+        assert_eq!(code, 0, "{error}");
+        assert!(out.contains(&format!("checked for {hw}")), "{out}");
+    }
+}
