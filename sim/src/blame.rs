@@ -13,14 +13,16 @@ use crate::critical::CriticalPath;
 pub enum Category {
     /// Kernels.
     Compute,
-    /// Copies and prefetches.
+    /// Copies and prefetches; and what kernels take longer than their cores need, for want of
+    /// bandwidth.
     Memory,
     /// The transfer of collectives, from the last member's start; kernels that communicate.
     Collective,
     /// Latency of events, notifies and values. What happened before the record is blamed on what
     /// the recording stream did.
     WaitOnEvent,
-    /// A ready kernel without free cores.
+    /// A ready kernel without free cores, whatever those that held them did; and what a kernel takes
+    /// longer because it had too few.
     WaitOnCores,
     /// Host time of calls that issue device tasks, and their way to the device.
     Launch,

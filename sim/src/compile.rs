@@ -247,7 +247,7 @@ impl<'s> Compiler<'_, 's> {
             role,
             kind,
             category: self.category(instance, role),
-            engines: self.engines(id, role),
+            load: self.load(id, role),
             blocking: instance.blocks_host(),
             duration: match inert {
                 true => 0,

@@ -8,17 +8,13 @@ use ascsim_schedules::{Compare, DelayCause, Expr};
 
 use crate::blame::Category;
 use crate::costs::TaskKind;
+use crate::load::{Load, Rates};
 use crate::times::{TimeField, Times};
 
 /// No thread, stream, agent or instance.
 pub(crate) const NONE: u32 = u32::MAX;
 /// A time that is not known yet.
 pub(crate) const UNKNOWN: u64 = u64::MAX;
-
-/// Cube cores, in a mask of engines.
-pub(crate) const AIC: u8 = 1;
-/// Vector cores, in a mask of engines.
-pub(crate) const AIV: u8 = 2;
 
 /// A moment in the life of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -221,8 +217,10 @@ pub struct Compiled {
     pub(crate) kind: Vec<TaskKind>,
     pub(crate) category: Vec<Category>,
     pub(crate) cause: Vec<DelayCause>,
-    /// Mask of [`AIC`] and [`AIV`].
-    pub(crate) engines: Vec<u8>,
+    /// What each task takes of its die.
+    pub(crate) loads: Vec<Load>,
+    /// The most that any task draws of each resource, in bytes per ps.
+    pub(crate) heaviest: Rates,
     /// Whether the issuing call returns only when the task has ended.
     pub(crate) blocking: Vec<bool>,
     /// Index into `ranks`.
@@ -324,7 +322,7 @@ pub(crate) struct Spec {
     pub(crate) role: Role,
     pub(crate) kind: TaskKind,
     pub(crate) category: Category,
-    pub(crate) engines: u8,
+    pub(crate) load: Load,
     pub(crate) blocking: bool,
     pub(crate) duration: u64,
     pub(crate) issue: u64,
@@ -409,7 +407,10 @@ impl Builder {
         c.kind.push(spec.kind);
         c.category.push(spec.category);
         c.cause.push(spec.cause);
-        c.engines.push(spec.engines);
+        for (most, rate) in c.heaviest.iter_mut().zip(&spec.load.rates) {
+            *most = most.max(rate * f64::from(spec.load.units.max(1)));
+        }
+        c.loads.push(spec.load);
         c.blocking.push(spec.blocking);
         c.die.push(spec.die);
         c.thread.push(spec.thread);

@@ -6,6 +6,8 @@ use std::fmt;
 
 use ascsim_schedules::Limits;
 
+use crate::load::Die;
+
 /// How the engines of a die are shared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineModel {
@@ -15,6 +17,9 @@ pub enum EngineModel {
     /// AIC and AIV hold one kernel at a time each, and MIX kernels take both. Whenever an engine is
     /// free, the lowest issue index among the ready kernels that fit takes it.
     Exclusive,
+    /// Kernels take as many cores as they have blocks and the [`Die`] has left, and running tasks
+    /// share its bandwidth.
+    Shared,
 }
 
 /// The kind of a device task, as far as gaps between tasks depend on it.
@@ -160,6 +165,8 @@ pub struct HostCosts {
 pub struct Options {
     /// How engines are shared.
     pub engines: EngineModel,
+    /// What each die has, for [`EngineModel::Shared`].
+    pub die: Die,
     /// Host time of calls.
     pub host: HostCosts,
     /// Latencies of signals.

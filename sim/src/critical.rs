@@ -21,8 +21,11 @@ pub enum Part {
     Gap,
     /// The latency of the launch or of the signal that it waits for.
     Latency,
-    /// It was ready, but had no cores.
+    /// It was ready, but had no cores, and nobody that gave some back had ended; or it ran longer
+    /// because it had too few.
     Cores,
+    /// It ran longer than its cores need, for want of bandwidth.
+    Bandwidth,
     /// The delay that the schedule states.
     Delay,
 }
@@ -65,6 +68,7 @@ impl CriticalPath {
             times,
             timeline,
             segments: Vec::new(),
+            short_of_cores: u64::MAX,
         };
         let mut at = timeline.last().map(|last| (last, Point::End));
         while let Some((instance, point)) = at {
@@ -90,10 +94,26 @@ struct Walk<'a> {
     timeline: &'a Timeline,
     /// From the end of the path to its start.
     segments: Vec<Segment>,
+    /// From when on a task of the path that follows was ready and had no cores.
+    short_of_cores: u64,
 }
 
 impl Walk<'_> {
+    /// Adds a stretch. What lies in the time that a later task was ready and had no cores is waiting
+    /// for cores, whatever their holders did.
     fn push(&mut self, instance: u32, part: Part, category: Category, from: u64, to: u64) {
+        let since = self.short_of_cores;
+        if from < since && since < to {
+            self.push_whole(instance, part, Category::WaitOnCores, since, to);
+            self.push_whole(instance, part, category, from, since);
+        } else if since <= from && from < to {
+            self.push_whole(instance, part, Category::WaitOnCores, from, to);
+        } else {
+            self.push_whole(instance, part, category, from, to);
+        }
+    }
+
+    fn push_whole(&mut self, instance: u32, part: Part, category: Category, from: u64, to: u64) {
         let is_host = self.program.role[instance as usize] == Role::Host;
         if from < to || part == Part::Task || (part == Part::Call && is_host) {
             self.segments.push(Segment {
@@ -178,7 +198,13 @@ impl Walk<'_> {
         if !self.timeline.was_queued(instance) {
             return self.passed(instance, end);
         }
-        self.push(instance, Part::Task, category, start, end);
+        let alone = start.saturating_add(self.times.duration[at]);
+        let (part, slowed) = match self.program.loads[at].flows() {
+            true => (Part::Bandwidth, Category::Memory),
+            false => (Part::Cores, Category::WaitOnCores),
+        };
+        self.push(instance, part, slowed, alone.min(end), end);
+        self.push(instance, Part::Task, category, start, alone.min(end));
         Some((instance, Point::Start))
     }
 
@@ -221,6 +247,11 @@ impl Walk<'_> {
             return self.called(instance);
         }
         let (ready, start) = (self.timeline.ready[at], self.timeline.start[at]);
+        let holder = self.timeline.released_by[at];
+        if ready < start && holder != NONE && self.timeline.end[holder as usize] == start {
+            self.short_of_cores = self.short_of_cores.min(ready);
+            return self.go(Reason::Cores, (holder, Point::End));
+        }
         self.push(instance, Part::Cores, Category::WaitOnCores, ready, start);
         let base = ready - self.times.delay[at];
         let delay = Category::of_delay(self.program.cause[at]);

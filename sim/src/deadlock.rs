@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::compiled::{Compiled, NONE, Need, Point, Reason, Role, UNKNOWN};
+use crate::costs::Options;
 use crate::engine::{Phase, Simulator};
+use crate::load::Engine;
 
 /// Nothing can go on, and something is unfinished.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,6 +47,8 @@ pub enum Never {
     Mismatch,
     /// No record, notify or value write is left that would release the wait.
     Signal,
+    /// It must start on more cores at once than its die has.
+    Cores(Engine),
     /// The host function calls ACL, which hangs (facts/acl.md section 9).
     HostFunction,
 }
@@ -60,15 +64,6 @@ pub struct Held {
     pub instance: u32,
     /// Its path in the schedule; empty for programs that were not compiled from one.
     pub path: String,
-}
-
-/// An engine that kernels hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Engine {
-    /// Cube cores.
-    Aic,
-    /// Vector cores.
-    Aiv,
 }
 
 impl Deadlock {
@@ -133,11 +128,7 @@ impl fmt::Display for Deadlock {
 
 impl fmt::Display for Held {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let engine = match self.engine {
-            Engine::Aic => "AIC",
-            Engine::Aiv => "AIV",
-        };
-        write!(f, "{engine} of rank {} held by ", self.rank)?;
+        write!(f, "{} of rank {} held by ", self.engine.name(), self.rank)?;
         match self.path.as_str() {
             "" => write!(f, "instance {}", self.instance),
             path => write!(f, "`{path}`"),
@@ -154,6 +145,11 @@ impl fmt::Display for Never {
             ),
             Self::Mismatch => f.write_str("is in a collective whose members mean different ones"),
             Self::Signal => f.write_str("waits for a signal that nothing left gives"),
+            Self::Cores(engine) => write!(
+                f,
+                "must start on more {} cores at once than a die has",
+                engine.name()
+            ),
             Self::HostFunction => f.write_str("hangs, because its host function calls ACL"),
         }
     }
@@ -195,7 +191,7 @@ enum Next {
 ///
 /// # Complexity
 /// O(agents) if nothing is wrong; else O(agents times instances).
-pub(crate) fn find(program: &Compiled, sim: &Simulator) -> Option<Deadlock> {
+pub(crate) fn find(program: &Compiled, options: &Options, sim: &Simulator) -> Option<Deadlock> {
     let streams = program.streams.owners();
     let stuck: Vec<Node> = (0..streams)
         .map(|stream| (program.streams.of(stream), stream, false))
@@ -211,7 +207,11 @@ pub(crate) fn find(program: &Compiled, sim: &Simulator) -> Option<Deadlock> {
     if stuck.is_empty() {
         return None;
     }
-    let search = Search { program, sim };
+    let search = Search {
+        program,
+        options,
+        sim,
+    };
     // Prefer a cycle over a chain that ends with something that never comes.
     let mut best: Option<Deadlock> = None;
     for node in stuck {
@@ -227,6 +227,7 @@ pub(crate) fn find(program: &Compiled, sim: &Simulator) -> Option<Deadlock> {
 
 struct Search<'a> {
     program: &'a Compiled,
+    options: &'a Options,
     sim: &'a Simulator,
 }
 
@@ -280,18 +281,26 @@ impl Search<'_> {
         ends.filter(|end| **end == UNKNOWN).count()
     }
 
+    /// Unfinished tasks with cores of a kind on a die, by instance.
+    fn holders(&self, die: u32, engine: Engine) -> impl Iterator<Item = u32> + '_ {
+        let out = self.sim.out.iter().zip(0_u32..);
+        let holding = out.filter(|(units, _)| **units > 0).map(|(_, at)| at);
+        holding.filter(move |at| {
+            let load = self.options.load(&self.program.loads[*at as usize]);
+            self.program.die[*at as usize] == die && load.takes(engine)
+        })
+    }
+
     fn held(&self) -> Vec<Held> {
         let mut held = Vec::new();
-        for (rank, holders) in self.program.ranks.iter().zip(&self.sim.holder) {
-            for (engine, instance) in [Engine::Aic, Engine::Aiv].into_iter().zip(holders) {
-                if *instance != NONE {
-                    held.push(Held {
-                        rank: *rank,
-                        engine,
-                        instance: *instance,
-                        path: String::new(),
-                    });
-                }
+        for (die, rank) in self.program.ranks.iter().enumerate() {
+            for engine in Engine::ALL {
+                held.extend(self.holders(die as u32, engine).map(|instance| Held {
+                    rank: *rank,
+                    engine,
+                    instance,
+                    path: String::new(),
+                }));
             }
         }
         held
@@ -387,17 +396,37 @@ impl Search<'_> {
             if let Some(next) = self.unmet(program.start_needs.of(instance)) {
                 return next;
             }
-            let holders = self.sim.holder[program.die[at] as usize];
-            let wanted = |bit: usize| program.engines[at] & (1 << bit) != 0;
-            let holder = (0..2).find(|bit| wanted(*bit) && holders[*bit] != NONE);
-            if let (Phase::Queued, Some(bit)) = (self.sim.phase[stream as usize], holder) {
-                return Next::Node(Reason::Cores, task(holders[bit]));
+            if self.sim.phase[stream as usize] == Phase::Queued
+                && let Some(next) = self.no_cores(instance)
+            {
+                return next;
             }
         }
         if let Some(next) = self.unmet(program.end_needs.of(instance)) {
             return next;
         }
         self.unreleased(instance)
+    }
+
+    /// Who holds the cores that a ready task needs.
+    fn no_cores(&self, instance: u32) -> Option<Next> {
+        let at = instance as usize;
+        let load = self.options.load(&self.program.loads[at]);
+        let cores = self.options.cores();
+        let wanted = Engine::ALL.into_iter().filter(|kind| load.takes(*kind));
+        for engine in wanted {
+            if u32::from(load.unit[engine as usize]) > cores[engine as usize] {
+                return Some(Next::Never(Reason::Cores, Never::Cores(engine)));
+            }
+            if let Some(holder) = self.holders(self.program.die[at], engine).next() {
+                let node = Node {
+                    instance: holder,
+                    call: false,
+                };
+                return Some(Next::Node(Reason::Cores, node));
+            }
+        }
+        None
     }
 
     /// What a started task still waits for.

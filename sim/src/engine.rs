@@ -9,17 +9,24 @@
 //! after everything else.
 
 mod agents;
+mod cores;
+mod flows;
 mod queue;
+mod share;
 mod signals;
+mod usage;
 
 use std::mem;
 
-use crate::compiled::{Compiled, NONE, Need, Point, Reason, Role, UNKNOWN};
+use crate::compiled::{Compiled, NONE, Need, Point, Reason, UNKNOWN};
 use crate::costs::{EngineModel, Options, TaskKind};
 use crate::deadlock::{self, Deadlock};
+use crate::load::Rates;
 use crate::timeline::Timeline;
 use crate::times::Times;
+use cores::Pool;
 use queue::{Happening, Queue};
+pub use usage::Usage;
 
 /// Why a simulation has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -76,14 +83,15 @@ pub struct Simulator {
     last_start: Vec<u64>,
     transfer: Vec<u64>,
     signals: signals::Signals,
-    // Engines of each die.
-    busy: Vec<u8>,
-    /// The task that holds AIC and AIV.
-    pub(crate) holder: Vec<[u32; 2]>,
-    /// Ready tasks that need engines, in order.
-    pending: Vec<Vec<u32>>,
-    /// Dies where engines or ready tasks changed at this instant.
+    /// Cores of each die.
+    pools: Vec<Pool>,
+    /// Units of each task that wait for cores, once it is ready.
+    pub(crate) left: Vec<u32>,
+    /// Units of each task that hold cores.
+    pub(crate) out: Vec<u32>,
+    /// Dies where cores, ready tasks or flows changed at this instant.
     dirty: Vec<u32>,
+    usage: Option<Vec<Usage>>,
 }
 
 impl Simulator {
@@ -114,23 +122,38 @@ impl Simulator {
             });
         }
         let bound = times.total() + program.len() as u128 * options.largest_lag();
-        if bound > u128::from(u64::MAX / 2) {
+        let slowest = options.slowest(program);
+        if bound as f64 * slowest > (u64::MAX / 2) as f64 {
             return Err(SimError::TooLong);
         }
-        self.reset(program);
-        let timed = program.dynamic || options.engines == EngineModel::Exclusive;
+        let timed = program.dynamic || options.engines != EngineModel::Unlimited;
+        self.reset(program, options, timed);
         let mut engine = Engine {
             program,
             options,
             times,
             timed,
+            bandwidth: options.die.rates(),
+            handing_out: NONE,
             sim: self,
         };
         engine.run();
-        if let Some(deadlock) = deadlock::find(program, self) {
+        if let Some(deadlock) = deadlock::find(program, options, self) {
             return Err(SimError::Deadlock(Box::new(deadlock)));
         }
         Ok(&self.timeline)
+    }
+
+    /// Whether the next runs note down what tasks use, with [`EngineModel::Shared`].
+    pub fn record_usage(&mut self, record: bool) {
+        self.usage = record.then(Vec::new);
+    }
+
+    /// What tasks used in the last run, if it was recorded: stretches in which the rates stay the
+    /// same. Cores that are held by what ends with something else than its blocks (collectives,
+    /// super kernels) are not part of it.
+    pub fn usage(&self) -> &[Usage] {
+        self.usage.as_deref().unwrap_or_default()
     }
 
     /// Takes the timeline of the last run out.
@@ -138,7 +161,7 @@ impl Simulator {
         mem::take(&mut self.timeline)
     }
 
-    fn reset(&mut self, program: &Compiled) {
+    fn reset(&mut self, program: &Compiled, options: &Options, timed: bool) {
         fn fill<T: Clone>(list: &mut Vec<T>, count: usize, value: T) {
             list.clear();
             list.resize(count, value);
@@ -167,11 +190,16 @@ impl Simulator {
         fill(&mut self.last_start, program.transfers.len(), 0);
         fill(&mut self.transfer, program.transfers.len(), 0);
         self.signals.reset(program);
-        fill(&mut self.busy, dies, 0);
-        fill(&mut self.holder, dies, [NONE; 2]);
-        self.pending.iter_mut().for_each(Vec::clear);
-        self.pending.resize(dies, Vec::new());
+        let cores = if timed { count } else { 0 };
+        fill(&mut self.left, cores, 0);
+        fill(&mut self.out, cores, 0);
+        self.pools.resize_with(dies, Pool::default);
+        let cores = options.cores();
+        self.pools.iter_mut().for_each(|pool| pool.reset(cores));
         self.dirty.clear();
+        if let Some(usage) = &mut self.usage {
+            usage.clear();
+        }
     }
 }
 
@@ -182,6 +210,9 @@ struct Engine<'a> {
     times: &'a Times,
     /// Whether the order of events in time matters.
     timed: bool,
+    bandwidth: Rates,
+    /// The die whose cores are being handed out.
+    handing_out: u32,
     sim: &'a mut Simulator,
 }
 
@@ -192,98 +223,17 @@ impl Engine<'_> {
             while self.sim.queue.time() == Some(now) {
                 match self.sim.queue.pop() {
                     Some((_, instance, Happening::Ready)) => self.ready(instance, now),
-                    Some((_, instance, Happening::End)) => self.ended(instance, now),
+                    Some((_, instance, Happening::End(units))) => self.ended(instance, now, units),
+                    Some((_, instance, Happening::Flow(units))) => {
+                        self.starts_to_flow(instance, units, now);
+                    }
+                    Some((_, instance, Happening::Drained)) => self.drained(instance, now),
                     None => break,
                 }
                 self.drain();
             }
             self.hand_out(now);
             self.drain();
-        }
-    }
-
-    /// A task has all it needs but cores.
-    fn ready(&mut self, instance: u32, now: u64) {
-        let at = instance as usize;
-        let exclusive = self.options.engines == EngineModel::Exclusive;
-        if exclusive && self.program.engines[at] != 0 {
-            let die = self.program.die[at];
-            let pending = &mut self.sim.pending[die as usize];
-            let place = pending.partition_point(|other| *other < instance);
-            pending.insert(place, instance);
-            self.sim.dirty.push(die);
-        } else {
-            self.begin(instance, now);
-        }
-    }
-
-    /// Gives free engines to ready tasks, the lowest issue index first.
-    fn hand_out(&mut self, now: u64) {
-        let mut dirty = mem::take(&mut self.sim.dirty);
-        dirty.sort_unstable();
-        dirty.dedup();
-        for die in dirty.drain(..) {
-            let die = die as usize;
-            let mut at = 0;
-            while let Some(instance) = self.sim.pending[die].get(at).copied() {
-                let wanted = self.program.engines[instance as usize];
-                if self.sim.busy[die] & wanted != 0 {
-                    at += 1;
-                    continue;
-                }
-                self.sim.pending[die].remove(at);
-                self.sim.busy[die] |= wanted;
-                for (bit, holder) in self.sim.holder[die].iter_mut().enumerate() {
-                    if wanted & (1 << bit) != 0 {
-                        *holder = instance;
-                    }
-                }
-                self.begin(instance, now);
-            }
-        }
-        self.sim.dirty = dirty;
-    }
-
-    /// A task ends: what it does then, and its cores back.
-    fn ended(&mut self, instance: u32, now: u64) {
-        let at = instance as usize;
-        if self.options.engines == EngineModel::Exclusive && self.program.engines[at] != 0 {
-            let die = self.program.die[at];
-            self.sim.busy[die as usize] &= !self.program.engines[at];
-            for holder in &mut self.sim.holder[die as usize] {
-                if *holder == instance {
-                    *holder = NONE;
-                }
-            }
-            self.sim.dirty.push(die);
-        }
-        self.signal(instance, now);
-        self.finish(instance, now);
-    }
-
-    /// Starts a task.
-    fn begin(&mut self, instance: u32, now: u64) {
-        let at = instance as usize;
-        let stream = self.program.stream[at] as usize;
-        self.sim.timeline.start[at] = now;
-        self.sim.phase[stream] = Phase::Running;
-        self.wake(instance);
-        match self.program.role[at] {
-            Role::Task
-            | Role::SetFlag(_)
-            | Role::ClearFlag(_)
-            | Role::SetNotify(_)
-            | Role::Write(_) => self.end_at(instance, now + self.times.duration[at]),
-            Role::Container => {
-                self.sim.phase[stream] = Phase::End;
-                self.sim.work.push(stream as u32);
-            }
-            Role::Collective(transfer) => self.join(instance, transfer, now),
-            Role::WaitFlag(_) | Role::WaitNotify(_) | Role::WaitWord(_) => {
-                self.wait_for_signal(instance, now);
-            }
-            // A bound wait ends where its stream's agent finds its record.
-            Role::Never | Role::Host | Role::Wait => {}
         }
     }
 
@@ -300,14 +250,24 @@ impl Engine<'_> {
         if complete && program.transfers[at].completes() {
             let end = sim.last_start[at] + sim.transfer[at];
             for member in members {
-                self.end_at(*member, end);
+                let held = self.held(*member);
+                self.end_at(*member, end, held);
             }
         }
     }
 
-    fn end_at(&mut self, instance: u32, time: u64) {
+    /// The units of a task that hold cores.
+    fn held(&self, instance: u32) -> u32 {
+        match self.timed {
+            true => self.sim.out[instance as usize],
+            false => 0,
+        }
+    }
+
+    /// Units of a task, or a task without cores, end at a known time.
+    fn end_at(&mut self, instance: u32, time: u64, units: u32) {
         if self.timed {
-            self.sim.queue.push(time, instance, Happening::End);
+            self.sim.queue.push(time, instance, Happening::End(units));
         } else {
             self.finish(instance, time);
         }
@@ -367,6 +327,16 @@ impl Options {
             Reason::Issue => self.latencies.launch,
             _ => 0,
         }
+    }
+
+    /// How many times slower than at full speed any task of a program can get.
+    fn slowest(&self, program: &Compiled) -> f64 {
+        if self.engines != EngineModel::Shared {
+            return 1.0;
+        }
+        let wanted = program.heaviest.iter().zip(self.die.rates());
+        let shares = wanted.filter(|(rate, _)| **rate > 0.0);
+        1.0 + shares.map(|(rate, most)| rate / most).fold(0.0, f64::max)
     }
 
     /// More than all gaps and latencies that one instance may meet, in ps.

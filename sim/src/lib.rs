@@ -15,7 +15,10 @@
 //!    is dropped; `sync` and `external` events are flags that stay set until they are reset; a notify
 //!    is a flag that one wait takes (facts/acl.md sections 3 to 5).
 //! 4. With [`EngineModel::Exclusive`], AIC and AIV hold one kernel at a time each. Whenever an engine
-//!    is free, the lowest issue index among the ready kernels that fit takes it.
+//!    is free, the lowest issue index among the ready kernels that fit takes it. With
+//!    [`EngineModel::Shared`], the blocks of a kernel are handed to free cores as they come, to the
+//!    lowest issue index first; one in batch mode starts with all its blocks at once. Running blocks
+//!    share the bandwidth of their [`Die`] max-min fair by task, each at most at its own rate.
 //! 5. (rule 7 of the design) A collective starts on each rank by itself and holds its engine from
 //!    then on; it ends everywhere when the last member has started and the transfer is done.
 //!    Members on external ranks are taken to never delay it.
@@ -41,6 +44,7 @@ mod costs;
 mod critical;
 mod deadlock;
 mod engine;
+mod load;
 mod sample;
 mod simulate;
 mod timeline;
@@ -51,8 +55,9 @@ pub use compile::{CompileError, TimeError, Values, compile, compile_with};
 pub use compiled::{Assumption, Compiled, Reason};
 pub use costs::{EngineModel, Gaps, HostCosts, Latencies, Options, TaskKind};
 pub use critical::{CriticalPath, Part, Segment};
-pub use deadlock::{Blocked, Deadlock, Engine, Held, Never};
-pub use engine::{SimError, Simulator};
+pub use deadlock::{Blocked, Deadlock, Held, Never};
+pub use engine::{SimError, Simulator, Usage};
+pub use load::{Die, Engine, Resource};
 pub use sample::{Draw, SampleError, Sampler};
 pub use simulate::{SimulateError, Simulation, named, simulate};
 pub use timeline::{Origin, Timeline};

@@ -24,7 +24,8 @@ pub struct Timeline {
     pub start: Vec<u64>,
     /// End of its task or host op.
     pub end: Vec<u64>,
-    /// The instance whose signal (flag, notify, value) released a wait; `u32::MAX` where none did.
+    /// The instance whose signal (flag, notify, value) released a wait, or that gave back the cores
+    /// a task waited for; `u32::MAX` where none did.
     pub released_by: Vec<u32>,
 }
 

@@ -1,12 +1,13 @@
-//! What an instance is for the engine: role, kind, category and engines.
+//! What an instance is for the engine: role, kind, category and load.
 
 use ascsim_schedules::flat::{Binding, Instance, InstanceId, Target};
 use ascsim_schedules::{Compare, Cores, Expansion, HostKind, OpKind};
 
 use super::Compiler;
 use crate::blame::Category;
-use crate::compiled::{AIC, AIV, Role, WordOp};
+use crate::compiled::{Role, WordOp};
 use crate::costs::{HostCosts, TaskKind};
+use crate::load::{Engine, Load};
 
 /// Host time in ps of a call whose op names none.
 pub(super) fn issue_cost(kind: &OpKind, costs: &HostCosts) -> u64 {
@@ -182,47 +183,71 @@ impl Compiler<'_, '_> {
         }
     }
 
-    /// The engines that a task holds: those of its cores; of all its parts for a super kernel,
-    /// whose parts hold none by themselves; the vector cores for a collective that they carry out.
-    pub(super) fn engines(&mut self, id: InstanceId, role: Role) -> u8 {
+    /// What a task takes of its die: its blocks, at most the cores its stream is limited to; what
+    /// all its parts need for a super kernel, whose parts take none by themselves; vector cores for
+    /// a collective that they carry out.
+    pub(super) fn load(&mut self, id: InstanceId, role: Role) -> Load {
         let instance = &self.flat[id];
         let in_super_kernel = instance
             .parent
             .is_some_and(|parent| matches!(self.flat[parent].op.kind, OpKind::SuperKernel(_)));
         if in_super_kernel || role == Role::Host {
-            return 0;
+            return Load::default();
         }
-        let own = instance.op.cores.map(mask);
-        match &instance.op.kind {
-            OpKind::SuperKernel(_) => own.unwrap_or_else(|| {
-                let parts = self.flat.inside(id);
-                parts.fold(0, |all, part| {
-                    all | self.flat[part].op.cores.map_or(0, mask)
-                })
-            }),
-            OpKind::Collective(_) => own.unwrap_or_else(|| self.collective_engines(instance)),
-            OpKind::Kernel(_) => own.unwrap_or_else(|| {
-                self.seen.no_cores += 1;
-                0
-            }),
-            _ => own.unwrap_or(0),
+        let own = instance.op.cores;
+        let load = match &instance.op.kind {
+            OpKind::SuperKernel(_) => own.map_or_else(
+                || {
+                    let parts = self.flat.inside(id);
+                    let cores = parts.filter_map(|part| self.flat[part].op.cores);
+                    let most = cores.fold((0, 0), |most: (u32, u32), cores| {
+                        (most.0.max(cores.aic), most.1.max(cores.aiv))
+                    });
+                    Load::blocks(most.0, most.1, false)
+                },
+                load_of,
+            ),
+            OpKind::Collective(_) => own.map_or_else(|| self.collective_load(instance), load_of),
+            OpKind::Kernel(_) => own.map_or_else(
+                || {
+                    self.seen.no_cores += 1;
+                    Load::default()
+                },
+                load_of,
+            ),
+            _ => own.map_or_else(Load::default, load_of),
+        };
+        match role {
+            // They end with something else than their blocks.
+            Role::Container | Role::Collective(_) => load.as_one(),
+            _ => load,
         }
     }
 
-    fn collective_engines(&self, instance: &Instance<'_>) -> u8 {
+    fn collective_load(&self, instance: &Instance<'_>) -> Load {
         let own = instance.op.comm.as_ref().and_then(|comm| comm.expansion);
         let communicator = instance
             .collective
             .and_then(|collective| self.flat.collective(collective).communicator.expansion);
         match own.or(communicator) {
-            Some(Expansion::Aiv) => AIV,
-            Some(Expansion::AiCpu | Expansion::Host | Expansion::Ffts) | None => 0,
+            Some(Expansion::Aiv) => {
+                let most = self.options.die.cores[Engine::Aiv as usize];
+                Load::blocks(0, most, true)
+            }
+            Some(Expansion::AiCpu | Expansion::Host | Expansion::Ffts) | None => Load::default(),
         }
     }
 }
 
-fn mask(cores: Cores) -> u8 {
-    let aic = if cores.aic > 0 { AIC } else { 0 };
-    let aiv = if cores.aiv > 0 { AIV } else { 0 };
-    aic | aiv
+fn load_of(cores: Cores) -> Load {
+    let mut load = Load::blocks(cores.aic, cores.aiv, !cores.mode.is_normal());
+    for (engine, count) in [(Engine::AiCpu, cores.aicpu), (Engine::Sdma, cores.sdma)] {
+        if count > 0 {
+            // These are few, and not handed out in blocks.
+            load = load.as_one();
+            load.units = 1;
+            load.unit[engine as usize] = u16::try_from(count).unwrap_or(u16::MAX);
+        }
+    }
+    load
 }

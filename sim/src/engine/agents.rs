@@ -113,7 +113,7 @@ impl Engine<'_> {
                         self.sim.phase[at] = Phase::Queued;
                         return self.sim.queue.push(ready, task, Happening::Ready);
                     }
-                    return self.begin(task, ready);
+                    return self.begin(task, ready, 0);
                 }
                 Phase::End => {
                     let start = self.sim.timeline.start[task as usize];
@@ -121,7 +121,8 @@ impl Engine<'_> {
                         return;
                     };
                     self.sim.phase[at] = Phase::Running;
-                    return self.end_at(task, end);
+                    let held = self.held(task);
+                    return self.end_at(task, end, held);
                 }
                 Phase::Queued | Phase::Running => return,
             }
@@ -183,6 +184,6 @@ impl Engine<'_> {
         let end = needs
             .filter_map(|need| self.met(*need))
             .fold(start, u64::max);
-        self.end_at(task, end);
+        self.end_at(task, end, 0);
     }
 }

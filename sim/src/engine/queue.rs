@@ -8,13 +8,21 @@ use std::collections::BinaryHeap;
 pub(super) enum Happening {
     /// A task has all it needs but cores.
     Ready,
-    /// A task ends.
-    End,
+    /// So many units of a task have ended; 0 for one that takes no cores.
+    End(u32),
+    /// So many units of a task start to draw bandwidth.
+    Flow(u32),
+    /// Something that draws bandwidth may have ended on the instance's die.
+    Drained,
 }
+
+/// The most units of a task.
+pub(super) const MOST_UNITS: u32 = (1 << 30) - 1;
 
 /// Events ordered by time and then by instance, which is by rank and issue index.
 ///
-/// An event is one number: time, instance and what happens, from the highest bits to the lowest.
+/// An event is one number: time (64 bits), instance (32), what happens (2) and units (30), from the
+/// highest bits to the lowest.
 #[derive(Debug, Default)]
 pub(super) struct Queue(BinaryHeap<Reverse<u128>>);
 
@@ -24,9 +32,15 @@ impl Queue {
     }
 
     pub(super) fn push(&mut self, time: u64, instance: u32, what: Happening) {
-        let what = u128::from(what == Happening::End);
-        let event = u128::from(time) << 64 | u128::from(instance) << 1 | what;
-        self.0.push(Reverse(event));
+        let (what, units): (u8, u32) = match what {
+            Happening::Ready => (0, 0),
+            Happening::End(units) => (1, units),
+            Happening::Flow(units) => (2, units),
+            Happening::Drained => (3, 0),
+        };
+        let low = u64::from(instance) << 32 | u64::from(what) << 30 | u64::from(units & MOST_UNITS);
+        self.0
+            .push(Reverse(u128::from(time) << 64 | u128::from(low)));
     }
 
     /// The time of the next event.
@@ -36,11 +50,13 @@ impl Queue {
 
     pub(super) fn pop(&mut self) -> Option<(u64, u32, Happening)> {
         let Reverse(event) = self.0.pop()?;
-        let what = if event & 1 == 1 {
-            Happening::End
-        } else {
-            Happening::Ready
+        let units = event as u32 & MOST_UNITS;
+        let what = match (event >> 30) as u8 & 3 {
+            0 => Happening::Ready,
+            1 => Happening::End(units),
+            2 => Happening::Flow(units),
+            _ => Happening::Drained,
         };
-        Some(((event >> 64) as u64, (event >> 1) as u32, what))
+        Some(((event >> 64) as u64, (event >> 32) as u32, what))
     }
 }

@@ -111,7 +111,8 @@ impl Engine<'_> {
             Role::WaitNotify(_) => self.options.lag(Reason::Notify),
             _ => self.options.lag(Reason::Value),
         };
-        self.end_at(instance, now.max(since + lag));
+        let held = self.held(instance);
+        self.end_at(instance, now.max(since + lag), held);
     }
 
     /// What the end of a task does to signals, and which waits that releases.

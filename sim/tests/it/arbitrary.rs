@@ -3,7 +3,7 @@
 use std::fmt;
 
 use ascsim_schedules::{Extra, Measured, Op, OpKind, Override, Peer, Provenance, Schedule};
-use ascsim_sim::{EngineModel, Gaps, HostCosts, Latencies, Options};
+use ascsim_sim::{Die, EngineModel, Gaps, HostCosts, Latencies, Options};
 use proptest::prelude::*;
 
 use crate::notation::schedule;
@@ -156,6 +156,11 @@ impl Body {
         if b >= 10 {
             options += &format!(" d={}", b - 9);
         }
+        if (us == 4 || c == 7) && matches!(choice, 0..40 | 88..93) {
+            let blocks = ["5/0", "0/9", "3/6", "2/3", "0/4", "7/14"][usize::from(a) % 6];
+            let mode = ["", " mode=batch"][usize::from(c) % 2];
+            options += &format!(" b={blocks}{mode}");
+        }
         let line = match choice {
             0..40 => format!("k {stream} k{index} {us} {cores}"),
             40..44 => format!("c {stream} c{index} {us} block"),
@@ -214,7 +219,8 @@ pub(crate) fn options() -> impl Strategy<Value = Options> {
         prop::collection::vec((0_usize..17, 0_usize..17, us(2)), 0..6),
     );
     (
-        any::<bool>(),
+        0_usize..4,
+        (1_u32..8, 1_u32..12),
         costs,
         latencies,
         gaps,
@@ -222,12 +228,18 @@ pub(crate) fn options() -> impl Strategy<Value = Options> {
         any::<bool>(),
     )
         .prop_map(
-            |(exclusive, costs, latencies, (uniform, pairs), depth, deep)| {
+            |(model, (aic, aiv), costs, latencies, (uniform, pairs), depth, deep)| {
+                let models = [
+                    EngineModel::Exclusive,
+                    EngineModel::Unlimited,
+                    EngineModel::Shared,
+                    EngineModel::Shared,
+                ];
                 let mut options = Options {
-                    engines: if exclusive {
-                        EngineModel::Exclusive
-                    } else {
-                        EngineModel::Unlimited
+                    engines: models[model],
+                    die: Die {
+                        cores: [aic, aiv, 2, 2],
+                        ..Die::default()
                     },
                     host: HostCosts {
                         launch: costs.0,

@@ -16,7 +16,8 @@
 //! group S name … end | super S name [fusion] … end   with `after=a,b` on their kernels
 //! program name [capture S], ranks first count program, external first count, comm name 0 1 | 2 3
 //! ```
-//! Options: `t=` thread, `i=` issue µs, `d=` delay µs, `peer=` rank.
+//! Options: `t=` thread, `i=` issue µs, `d=` delay µs, `peer=` rank, `b=AIC/AIV` blocks,
+//! `mode=batch`.
 
 use std::collections::BTreeSet;
 
@@ -25,8 +26,8 @@ use ascsim_schedules::{
     Buffer, Capture, CaptureMode, Collective, CollectiveKind, Comm, Communicator, Compare,
     CopyDirection, Cores, Delay, DelayCause, Event, EventKind, Expr, Extra, GraphLaunch, Group,
     GroupTask, HostKind, Kernel, Measured, Memcpy, Memory, Notify, NotifyRecord, NotifyWait, Op,
-    OpKind, Owner, Peer, Program, Provenance, RankGroup, Record, Repeat, Schedule, Stream,
-    SuperKernel, SyncTarget, Tags, ValueWait, ValueWrite, Wait,
+    OpKind, Owner, Peer, Program, Provenance, RankGroup, Record, Repeat, Schedule, ScheduleMode,
+    Stream, SuperKernel, SyncTarget, Tags, ValueWait, ValueWrite, Wait,
 };
 use ascsim_sim::Timeline;
 
@@ -113,6 +114,18 @@ fn set_options<'a>(op: &mut Op, option: &dyn Fn(&str) -> Option<&'a str>) {
     }
     op.issue = option("i").map(us);
     op.duration = option("us").map(us).or(op.duration.take());
+    if let Some((aic, aiv)) = option("b").and_then(|blocks| blocks.split_once('/')) {
+        let mode = match option("mode") {
+            Some("batch") => ScheduleMode::Batch,
+            _ => ScheduleMode::Normal,
+        };
+        op.cores = Some(Cores {
+            aic: aic.parse().expect("blocks"),
+            aiv: aiv.parse().expect("blocks"),
+            mode,
+            ..Cores::default()
+        });
+    }
     op.delay = option("d").map(|value| {
         Box::new(Delay {
             ns: ns(value),

@@ -110,7 +110,7 @@ proptest! {
             Err(SimError::Deadlock(deadlock)) => prop_assert!(
                 order.stuck().is_some()
                     || !order.inexact().is_empty()
-                    || options.engines == EngineModel::Exclusive
+                    || options.engines != EngineModel::Unlimited
                     || calls_back(&flat),
                 "some run ends, and the engine says {deadlock:?}"
             ),

@@ -1,10 +1,12 @@
 //! A slow, obvious simulator: at every moment it looks at every instance and asks what may happen.
 //! It shares nothing with the engine but the flat schedule and the options.
 
+mod blocks;
+
 use std::collections::{BTreeSet, HashMap};
 
 use ascsim_schedules::flat::{Binding, Flat, Instance, InstanceId, Role, StreamId, Target};
-use ascsim_schedules::{Cores, Expr, GroupTask, HostKind, OpKind};
+use ascsim_schedules::{Expr, GroupTask, HostKind, OpKind};
 use ascsim_sim::{EngineModel, Options, TaskKind};
 
 /// When everything happened; none for what never did.
@@ -38,7 +40,8 @@ pub(crate) fn simulate(flat: &Flat<'_>, options: &Options) -> Run {
         words: HashMap::new(),
         waiting: BTreeSet::new(),
         pending: BTreeSet::new(),
-        holders: HashMap::new(),
+        blocks: Vec::new(),
+        started: HashMap::new(),
     };
     reference.simulate();
     reference.run
@@ -62,7 +65,11 @@ struct Reference<'f, 's> {
     words: HashMap<Target, (u64, u64)>,
     waiting: BTreeSet<usize>,
     pending: BTreeSet<usize>,
-    holders: HashMap<(u32, bool), usize>,
+    /// Blocks with cores: the instance, what they hold of each engine, and when they end if that is
+    /// known.
+    blocks: Vec<(usize, [u32; 2], Option<u64>)>,
+    /// Blocks of each instance that have started.
+    started: HashMap<usize, u32>,
 }
 
 fn ps(ns: &Expr) -> u64 {
@@ -81,13 +88,12 @@ impl<'s> Reference<'_, 's> {
                 if all.clone().any(|at| self.begins_or_ends(at)) {
                     continue;
                 }
-                let pending: Vec<usize> = self.pending.iter().copied().collect();
-                if pending
-                    .into_iter()
-                    .filter(|at| self.takes_cores(*at))
-                    .count()
-                    == 0
-                {
+                let mut handed_out = false;
+                while let Some(at) = self.first_with_cores() {
+                    self.takes_cores(at);
+                    handed_out = true;
+                }
+                if !handed_out {
                     break;
                 }
             }
@@ -434,7 +440,7 @@ impl<'s> Reference<'_, 's> {
 
     fn begins_or_ends(&mut self, at: usize) -> bool {
         if self.before(self.ready_at[at]) && !self.begun[at] && !self.pending.contains(&at) {
-            if self.mask(at) != [false; 2] {
+            if self.wanted(at).0 > 0 {
                 self.pending.insert(at);
             } else {
                 self.begin(at);
@@ -445,48 +451,21 @@ impl<'s> Reference<'_, 's> {
             self.end(at);
             return true;
         }
-        false
-    }
-
-    /// Whether it takes AIC and AIV, where that matters.
-    fn mask(&self, at: usize) -> [bool; 2] {
-        if self.options.engines == EngineModel::Unlimited {
-            return [false; 2];
-        }
-        let this = self.get(at);
-        let cores = |cores: Option<Cores>| cores.map_or([false; 2], |c| [c.aic > 0, c.aiv > 0]);
-        if let OpKind::SuperKernel(kernel) = &this.op.kind {
-            let parts = kernel.parts.iter().map(|part| cores(part.op.cores));
-            return parts.fold([false; 2], |all, part| {
-                [all[0] || part[0], all[1] || part[1]]
-            });
-        }
-        let inside = this.parent.map(|whole| &self.flat[whole].op.kind);
-        if matches!(inside, Some(OpKind::SuperKernel(_))) {
-            return [false; 2];
-        }
-        cores(this.op.cores)
-    }
-
-    fn takes_cores(&mut self, at: usize) -> bool {
-        let rank = self.get(at).rank;
-        let mask = self.mask(at);
-        let wanted = [false, true]
-            .into_iter()
-            .filter(|aiv| mask[usize::from(*aiv)]);
-        let wanted: Vec<bool> = wanted.collect();
-        if wanted
-            .iter()
-            .any(|engine| self.holders.contains_key(&(rank, *engine)))
+        let in_blocks = self.begun[at] && self.end_at[at].is_none() && !self.ended(at);
+        if in_blocks
+            && self
+                .blocks
+                .iter()
+                .any(|block| block.0 == at && block.2.is_some())
         {
-            return false;
+            let done = self.blocks_done(at);
+            if done {
+                self.end_at[at] = Some(self.now);
+                self.end(at);
+            }
+            return done;
         }
-        for engine in wanted {
-            self.holders.insert((rank, engine), at);
-        }
-        self.pending.remove(&at);
-        self.begin(at);
-        true
+        false
     }
 
     fn begin(&mut self, at: usize) {
@@ -540,6 +519,9 @@ impl<'s> Reference<'_, 's> {
             }) => {}
             OpKind::GraphLaunch(_) => {}
             OpKind::Group(_) | OpKind::SuperKernel(_) if !self.runs_as_one(at) => {}
+            // They end with their blocks.
+            OpKind::Kernel(_) | OpKind::Group(_) | OpKind::SuperKernel(_)
+                if self.options.engines == EngineModel::Shared && self.wanted(at).0 > 0 => {}
             _ => {
                 let end = self.at(self.now + self.duration(at));
                 self.end_at[at] = Some(end);
@@ -578,7 +560,7 @@ impl<'s> Reference<'_, 's> {
 
     fn end(&mut self, at: usize) {
         self.run.end[at] = Some(self.now);
-        self.holders.retain(|_, holder| *holder != at);
+        self.blocks.retain(|(holder, _, _)| *holder != at);
         let this = *self.get(at);
         let waiting: Vec<usize> = self.waiting.iter().copied().collect();
         let waiting = waiting
