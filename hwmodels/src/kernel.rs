@@ -46,7 +46,8 @@ impl KernelClass {
         }
     }
 
-    fn fixed(self) -> P {
+    /// The parameter with the fixed part of the class.
+    pub fn fixed(self) -> P {
         match self {
             Self::Matmul => P::KernelMatmulFixed,
             Self::QuantMatmul => P::KernelQuantFixed,
@@ -150,7 +151,7 @@ pub enum Bound {
 }
 
 /// The parts of a kernel's time, in ps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct KernelCost {
     /// The time: the fixed part and the longest of the others, at least the floor.
     pub ps: u64,
@@ -158,6 +159,13 @@ pub struct KernelCost {
     pub fixed_ps: u64,
     /// The longest of compute and memory.
     pub body_ps: u64,
+    /// What its cores need for the body by themselves, if memory gave all they can draw.
+    pub own_ps: u64,
+    /// HBM traffic in bytes at nominal bandwidth: what it moves, over the share of the bandwidth
+    /// that its class reaches. Over nominal bandwidth, it gives the time on HBM alone.
+    pub hbm_bytes: f64,
+    /// Bytes it reads from L2.
+    pub l2_bytes: f64,
     /// What bounds it.
     pub bound: Bound,
     /// Waves: how often the busiest engine hands out blocks.
@@ -171,6 +179,8 @@ pub fn kernel(work: &KernelWork, r: &Reader<'_>) -> KernelCost {
     let cube = Engine::new(work.aic_blocks, work.aic_cores, r.get(P::ChipAic));
     let vector = Engine::new(work.aiv_blocks, work.aiv_cores, r.get(P::ChipAiv));
     let mut body = 0.0;
+    let mut own: f64 = 0.0;
+    let mut hbm_bytes = 0.0;
     let mut bound = Bound::Fixed;
     let mut consider = |us: f64, what: Bound| {
         if us > body {
@@ -180,20 +190,21 @@ pub fn kernel(work: &KernelWork, r: &Reader<'_>) -> KernelCost {
     };
     if work.cube_flops > 0.0 {
         let rate = r.get(work.format.peak()) * r.get(P::KernelCube);
-        consider(cube.stretch * us_at(work.cube_flops, rate), Bound::Cube);
+        let us = cube.stretch * us_at(work.cube_flops, rate);
+        own = own.max(us);
+        consider(us, Bound::Cube);
     }
     if work.vector_flops > 0.0 {
         let rate = r.get(P::ChipVector) * r.get(P::KernelVector);
-        consider(
-            vector.stretch * us_at(work.vector_flops, rate),
-            Bound::Vector,
-        );
+        let us = vector.stretch * us_at(work.vector_flops, rate);
+        own = own.max(us);
+        consider(us, Bound::Vector);
     }
     let hit = work.l2_hit_bytes.clamp(0.0, work.bytes_read.max(0.0));
     let hbm = work.bytes_read.max(0.0) - hit + work.bytes_written.max(0.0);
     if hbm > 0.0 {
-        let rate = r.get(P::ChipHbm) * r.get(work.class.hbm_efficiency());
-        consider(us_at(hbm, rate), Bound::Hbm);
+        hbm_bytes = hbm / r.get(work.class.hbm_efficiency());
+        consider(us_at(hbm_bytes, r.get(P::ChipHbm)), Bound::Hbm);
     }
     if hit > 0.0 {
         consider(us_at(hit, r.get(P::ChipL2)), Bound::L2);
@@ -212,6 +223,7 @@ pub fn kernel(work: &KernelWork, r: &Reader<'_>) -> KernelCost {
         if hit > 0.0 {
             one += us_at(hit, r.get(from_l2));
         }
+        own = own.max(one * engine.share);
         consider(one * engine.share, Bound::Cores);
     }
     let fixed = r.get(work.class.fixed());
@@ -223,6 +235,9 @@ pub fn kernel(work: &KernelWork, r: &Reader<'_>) -> KernelCost {
         ps: ps((fixed + body).max(floor)),
         fixed_ps: ps(fixed),
         body_ps: ps(body),
+        own_ps: ps(own),
+        hbm_bytes,
+        l2_bytes: hit,
         bound,
         waves: cube.waves.max(vector.waves),
     }

@@ -1,5 +1,6 @@
 //! From a flat schedule to a simulation program.
 
+mod cost;
 mod error;
 mod host;
 mod inside;
@@ -150,6 +151,8 @@ struct Seen {
     no_cores: usize,
     dropped: usize,
     refused: usize,
+    modelled: usize,
+    stated: usize,
 }
 
 impl Seen {
@@ -172,6 +175,8 @@ impl Seen {
             no_cores: 0,
             dropped: 0,
             refused: 0,
+            modelled: 0,
+            stated: 0,
         }
     }
 }
@@ -205,6 +210,8 @@ impl<'s> Compiler<'_, 's> {
             Assumption::NoCores(self.seen.no_cores),
             Assumption::DroppedWaits(self.seen.dropped),
             Assumption::RefusedCalls(self.seen.refused),
+            Assumption::Modelled(self.seen.modelled),
+            Assumption::Stated(self.seen.stated),
         ];
         for assumption in list {
             if assumption.count() > 0 {
@@ -240,6 +247,15 @@ impl<'s> Compiler<'_, 's> {
             Runs::Replayed | Runs::Part => NONE,
         };
         let kind = self.kind(instance);
+        let load = self.load(id, role);
+        let (duration, load) = match self.cost(id, role, load) {
+            _ if inert => (0, load),
+            Some(cost) => {
+                self.modelled(id, cost.duration);
+                (cost.duration, cost.load)
+            }
+            None => (self.duration(id, role)?, load),
+        };
         Ok(Spec {
             die,
             thread,
@@ -247,12 +263,9 @@ impl<'s> Compiler<'_, 's> {
             role,
             kind,
             category: self.category(instance, role),
-            load: self.load(id, role),
+            load,
             blocking: instance.blocks_host(),
-            duration: match inert {
-                true => 0,
-                false => self.duration(id, role)?,
-            },
+            duration,
             issue: self.issue(id)?,
             delay: match instance.delay() {
                 Some(delay) => self.time(id, TimeField::Delay, &delay.ns)?,
@@ -278,6 +291,18 @@ impl<'s> Compiler<'_, 's> {
                 })
             }
             None => Ok(0),
+        }
+    }
+
+    /// Notes that the hardware model gave an instance its time, or how it splits.
+    fn modelled(&mut self, id: InstanceId, duration: u64) {
+        let instance = &self.flat[id];
+        if !needs_duration(instance) || duration == 0 {
+            return;
+        }
+        match instance.duration() {
+            Some(_) => self.seen.stated += 1,
+            None => self.seen.modelled += 1,
         }
     }
 

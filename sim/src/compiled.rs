@@ -74,7 +74,9 @@ impl Assumption {
             | Self::ExternalSignals(count)
             | Self::NoCores(count)
             | Self::DroppedWaits(count)
-            | Self::RefusedCalls(count) => count,
+            | Self::RefusedCalls(count)
+            | Self::Modelled(count)
+            | Self::Stated(count) => count,
         }
     }
 }
@@ -274,6 +276,15 @@ pub enum Assumption {
     /// Calls that ACL refuses are left out.
     #[error("{0} calls that ACL refuses are left out; `check` says which")]
     RefusedCalls(usize),
+    /// Ops without a duration that the hardware model gives one.
+    #[error("{0} ops state no duration and take what the hardware model says")]
+    Modelled(usize),
+    /// Ops that state a duration, which is taken to be that of the op alone on its die.
+    #[error(
+        "{0} ops keep the durations they state, as those of the op alone on its die; only what slows \
+         them comes from the hardware model"
+    )]
+    Stated(usize),
 }
 
 impl Compiled {

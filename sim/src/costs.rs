@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use ascsim_hwmodels::Values;
 use ascsim_schedules::Limits;
 
 use crate::load::Die;
@@ -152,12 +153,32 @@ pub struct Latencies {
 /// Host time of the calls whose op names no `issue` time, in ps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostCosts {
-    /// Launching a kernel, copy, prefetch, collective, super kernel or group.
+    /// Launching a kernel, super kernel or group.
     pub launch: u64,
+    /// Launching a collective.
+    pub collective: u64,
+    /// Launching a copy or prefetch.
+    pub copy: u64,
     /// An event, notify or value call.
     pub signal: u64,
     /// Launching a captured graph.
     pub graph: u64,
+    /// Updating tasks of a captured graph.
+    pub update: u64,
+    /// A synchronisation, besides the waiting.
+    pub synchronise: u64,
+}
+
+impl HostCosts {
+    /// The same host time, in ps, for each call that launches something but a graph.
+    pub fn launches(ps: u64) -> Self {
+        Self {
+            launch: ps,
+            collective: ps,
+            copy: ps,
+            ..Self::default()
+        }
+    }
 }
 
 /// How a schedule is simulated.
@@ -175,4 +196,7 @@ pub struct Options {
     pub gaps: Gaps,
     /// Depth of the streams' queues.
     pub limits: Limits,
+    /// The parameters of the hardware model that gives ops their durations and loads; without it,
+    /// durations must be stated, and tasks draw no bandwidth.
+    pub hardware: Option<Values>,
 }

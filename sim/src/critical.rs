@@ -191,7 +191,10 @@ impl Walk<'_> {
                     point: Point::End,
                     why,
                 };
-                return self.signalled(instance, need, end);
+                // One that was met before takes only its own time.
+                if need.on != NONE && self.met(need) == end {
+                    return self.signalled(instance, need, end);
+                }
             }
             _ => {}
         }

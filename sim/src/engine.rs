@@ -82,6 +82,8 @@ pub struct Simulator {
     pub(crate) arrived: Vec<u32>,
     last_start: Vec<u64>,
     transfer: Vec<u64>,
+    /// Members of each that still draw bandwidth.
+    flowing: Vec<u32>,
     signals: signals::Signals,
     /// Cores of each die.
     pools: Vec<Pool>,
@@ -189,6 +191,7 @@ impl Simulator {
         fill(&mut self.arrived, program.transfers.len(), 0);
         fill(&mut self.last_start, program.transfers.len(), 0);
         fill(&mut self.transfer, program.transfers.len(), 0);
+        fill(&mut self.flowing, program.transfers.len(), 0);
         self.signals.reset(program);
         let cores = if timed { count } else { 0 };
         fill(&mut self.left, cores, 0);
@@ -210,7 +213,8 @@ struct Engine<'a> {
     times: &'a Times,
     /// Whether the order of events in time matters.
     timed: bool,
-    bandwidth: Rates,
+    /// Bandwidths where at most one prefetch runs, and where several do.
+    bandwidth: [Rates; 2],
     /// The die whose cores are being handed out.
     handing_out: u32,
     sim: &'a mut Simulator,
@@ -249,6 +253,9 @@ impl Engine<'_> {
         let complete = sim.arrived[at] as usize == members.len();
         if complete && program.transfers[at].completes() {
             let end = sim.last_start[at] + sim.transfer[at];
+            if self.options.engines == EngineModel::Shared && self.transfer_flows(transfer, now) {
+                return;
+            }
             for member in members {
                 let held = self.held(*member);
                 self.end_at(*member, end, held);
@@ -334,7 +341,8 @@ impl Options {
         if self.engines != EngineModel::Shared {
             return 1.0;
         }
-        let wanted = program.heaviest.iter().zip(self.die.rates());
+        let [_, least] = self.die.rates();
+        let wanted = program.heaviest.iter().zip(least);
         let shares = wanted.filter(|(rate, _)| **rate > 0.0);
         1.0 + shares.map(|(rate, most)| rate / most).fold(0.0, f64::max)
     }

@@ -44,6 +44,7 @@ mod costs;
 mod critical;
 mod deadlock;
 mod engine;
+mod hardware;
 mod load;
 mod sample;
 mod simulate;

@@ -40,17 +40,22 @@ pub enum Resource {
     Hbm,
     /// L2 cache of the die.
     L2,
-    /// The links of the die to others.
+    /// The links of the die to other packages.
     Link,
+    /// The SDMA engine's prefetching into L2.
+    Cmo,
 }
 
 impl Resource {
     /// All resources, in the order of their numbers.
-    pub const ALL: [Self; RESOURCES] = [Self::Hbm, Self::L2, Self::Link];
+    pub const ALL: [Self; RESOURCES] = [Self::Hbm, Self::L2, Self::Link, Self::Cmo];
 }
 
 /// Number of resources.
-pub(crate) const RESOURCES: usize = 3;
+pub(crate) const RESOURCES: usize = 4;
+
+/// Bytes per second in bytes per ps.
+pub(crate) const PER_PS: f64 = 1e-12;
 
 /// Amounts of each resource, in bytes per ps.
 pub(crate) type Rates = [f64; RESOURCES];
@@ -63,6 +68,9 @@ pub struct Die {
     /// Bandwidth of each resource in bytes per second, by [`Resource`]; infinite where it is not
     /// shared.
     pub bytes_per_s: [f64; RESOURCES],
+    /// Bandwidth of all prefetches into L2 together, in bytes per second, when there are several at
+    /// once: they get in each other's way.
+    pub shared_cmo_bytes_per_s: f64,
     /// Capacity of the L2 cache in bytes; 0 keeps nothing.
     pub l2_bytes: u64,
 }
@@ -73,15 +81,19 @@ impl Default for Die {
         Self {
             cores: [24, 48, 6, u32::MAX],
             bytes_per_s: [f64::INFINITY; RESOURCES],
+            shared_cmo_bytes_per_s: f64::INFINITY,
             l2_bytes: 0,
         }
     }
 }
 
 impl Die {
-    /// Bandwidths in bytes per ps.
-    pub(crate) fn rates(&self) -> Rates {
-        self.bytes_per_s.map(|rate| rate * 1e-12)
+    /// Bandwidths in bytes per ps, where at most one prefetch runs and where several do.
+    pub(crate) fn rates(&self) -> [Rates; 2] {
+        let alone = self.bytes_per_s.map(|rate| rate * PER_PS);
+        let mut shared = alone;
+        shared[Resource::Cmo as usize] = self.shared_cmo_bytes_per_s * PER_PS;
+        [alone, shared]
     }
 }
 
@@ -135,6 +147,14 @@ impl Load {
         }
     }
 
+    /// In how many rounds its units run alone on a die.
+    pub(crate) fn waves(&self, die: &Die) -> u32 {
+        match self.units {
+            0 | 1 => 1,
+            units => units.div_ceil(fits(die.cores, self).max(1)),
+        }
+    }
+
     /// Whether it takes cores of a kind.
     pub(crate) fn takes(&self, engine: Engine) -> bool {
         self.units > 0 && self.unit[engine as usize] > 0
@@ -144,6 +164,15 @@ impl Load {
     pub(crate) fn flows(&self) -> bool {
         self.rates.iter().any(|rate| *rate > 0.0)
     }
+}
+
+/// How many units of a load so many cores hold.
+pub(crate) fn fits(cores: [u32; KINDS], load: &Load) -> u32 {
+    let kinds = cores.iter().zip(&load.unit);
+    kinds
+        .filter(|(_, unit)| **unit > 0)
+        .map(|(cores, unit)| cores / u32::from(*unit))
+        .fold(u32::MAX, u32::min)
 }
 
 fn common_divisor(a: u32, b: u32) -> u32 {

@@ -12,12 +12,11 @@ use crate::load::{Engine, Load};
 /// Host time in ps of a call whose op names none.
 pub(super) fn issue_cost(kind: &OpKind, costs: &HostCosts) -> u64 {
     match kind {
-        OpKind::Kernel(_)
-        | OpKind::Copy(_)
-        | OpKind::Prefetch(_)
-        | OpKind::Collective(_)
-        | OpKind::SuperKernel(_)
-        | OpKind::Group(_) => costs.launch,
+        OpKind::Kernel(_) | OpKind::SuperKernel(_) | OpKind::Group(_) => costs.launch,
+        OpKind::Collective(_) => costs.collective,
+        OpKind::Copy(_) | OpKind::Prefetch(_) => costs.copy,
+        OpKind::TaskUpdate(_) => costs.update,
+        OpKind::Host(HostKind::Synchronise(_)) => costs.synchronise,
         OpKind::Record(_)
         | OpKind::Wait(_)
         | OpKind::EventReset(_)
@@ -27,8 +26,7 @@ pub(super) fn issue_cost(kind: &OpKind, costs: &HostCosts) -> u64 {
         | OpKind::ValueWait(_)
         | OpKind::Host(HostKind::RecordExternal { .. }) => costs.signal,
         OpKind::GraphLaunch(_) => costs.graph,
-        OpKind::TaskUpdate(_)
-        | OpKind::Host(_)
+        OpKind::Host(_)
         | OpKind::Alloc(_)
         | OpKind::Free(_)
         | OpKind::StreamUse(_)
@@ -194,7 +192,7 @@ impl Compiler<'_, '_> {
         if in_super_kernel || role == Role::Host {
             return Load::default();
         }
-        let own = instance.op.cores;
+        let own = instance.op.cores.map(|cores| self.limited(instance, cores));
         let load = match &instance.op.kind {
             OpKind::SuperKernel(_) => own.map_or_else(
                 || {
@@ -207,7 +205,7 @@ impl Compiler<'_, '_> {
                 },
                 load_of,
             ),
-            OpKind::Collective(_) => own.map_or_else(|| self.collective_load(instance), load_of),
+            OpKind::Collective(_) => own.map_or_else(|| self.collective_load(id), load_of),
             OpKind::Kernel(_) => own.map_or_else(
                 || {
                     self.seen.no_cores += 1;
@@ -224,7 +222,12 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn collective_load(&self, instance: &Instance<'_>) -> Load {
+    fn collective_load(&self, id: InstanceId) -> Load {
+        let instance = &self.flat[id];
+        let values = self.options.hardware.as_ref();
+        if let Some(cores) = values.and_then(|values| self.cores_of_collective(id, values)) {
+            return load_of(cores);
+        }
         let own = instance.op.comm.as_ref().and_then(|comm| comm.expansion);
         let communicator = instance
             .collective

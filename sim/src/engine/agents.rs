@@ -183,7 +183,7 @@ impl Engine<'_> {
         let needs = self.program.end_needs.of(task).iter();
         let end = needs
             .filter_map(|need| self.met(*need))
-            .fold(start, u64::max);
+            .fold(start + self.times.duration[task as usize], u64::max);
         self.end_at(task, end, 0);
     }
 }

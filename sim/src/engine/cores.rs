@@ -3,12 +3,12 @@
 use std::mem;
 
 use super::flows::{Flow, Flows};
-use super::queue::{Happening, MOST_UNITS};
+use super::queue::Happening;
 use super::usage::Usage;
 use super::{Engine, Phase};
 use crate::compiled::{NONE, Role};
 use crate::costs::{EngineModel, Options};
-use crate::load::{KINDS, Load, RESOURCES};
+use crate::load::{KINDS, Load, RESOURCES, fits};
 
 /// The cores of one die in a run, and who waits for them.
 #[derive(Debug, Default)]
@@ -33,14 +33,6 @@ impl Pool {
     fn fits(&self, load: &Load) -> u32 {
         fits(self.free, load)
     }
-}
-
-fn fits(cores: [u32; KINDS], load: &Load) -> u32 {
-    let kinds = cores.iter().zip(&load.unit);
-    kinds
-        .filter(|(_, unit)| **unit > 0)
-        .map(|(cores, unit)| cores / u32::from(*unit))
-        .fold(MOST_UNITS, u32::min)
 }
 
 impl Options {
@@ -190,8 +182,48 @@ impl Engine<'_> {
     /// Units of a task start to draw bandwidth, after their fixed part.
     pub(super) fn starts_to_flow(&mut self, instance: u32, units: u32, now: u64) {
         let at = instance as usize;
-        let (_, one) = self.split(&self.program.loads[at], self.times.duration[at]);
+        let duration = match self.program.role[at] {
+            Role::Collective(transfer) => self.sim.transfer[transfer as usize],
+            _ => self.times.duration[at],
+        };
+        let (_, one) = self.split(&self.program.loads[at], duration);
         self.flow(instance, units, one, now);
+    }
+
+    /// The members of a collective, all of which have started, draw bandwidth, each on its die; it
+    /// ends with the slowest of them. False if none draws any.
+    pub(super) fn transfer_flows(&mut self, transfer: u32, now: u64) -> bool {
+        let program = self.program;
+        let members = &program.transfers[transfer as usize].members;
+        let flows = |member: &&u32| program.loads[**member as usize].flows();
+        if !members.iter().any(|member| flows(&member)) {
+            return false;
+        }
+        let duration = self.sim.transfer[transfer as usize];
+        self.sim.flowing[transfer as usize] = members.len() as u32;
+        for member in members {
+            // Members without a load of their own take the time of the others.
+            let (fixed, _) = self.split(&program.loads[*member as usize], duration);
+            let flow = Happening::Flow(0);
+            self.sim.queue.push(now + fixed, *member, flow);
+        }
+        true
+    }
+
+    /// A flow has drawn all it wanted.
+    fn flowed(&mut self, flow: Flow, now: u64) {
+        let Role::Collective(transfer) = self.program.role[flow.instance as usize] else {
+            return self.ended(flow.instance, now, flow.units);
+        };
+        let flowing = &mut self.sim.flowing[transfer as usize];
+        *flowing -= 1;
+        if *flowing == 0 {
+            let program = self.program;
+            for member in &program.transfers[transfer as usize].members {
+                let held = self.held(*member);
+                self.end_at(*member, now, held);
+            }
+        }
     }
 
     /// A duration as what the first units spend before they work (with what does not divide), and
@@ -201,10 +233,7 @@ impl Engine<'_> {
         let body = duration - fixed;
         let waves = match load.units {
             0 | 1 => return (fixed, body),
-            all => {
-                let load = self.options.load(load);
-                u64::from(all.div_ceil(fits(self.options.die.cores, &load).max(1)))
-            }
+            _ => u64::from(self.options.load(load).waves(&self.options.die)),
         };
         (fixed + body % waves, body / waves)
     }
@@ -233,7 +262,7 @@ impl Engine<'_> {
             flows.take(now, self.sim.usage.as_mut())
         } {
             self.sim.dirty.push(die);
-            self.ended(flow.instance, now, flow.units);
+            self.flowed(flow, now);
         }
     }
 

@@ -3,7 +3,7 @@
 use super::share::{Share, share};
 use super::usage::Usage;
 use crate::compiled::UNKNOWN;
-use crate::load::Rates;
+use crate::load::{Rates, Resource};
 
 /// Units of a task that started to draw bandwidth together.
 #[derive(Clone, Copy, Debug)]
@@ -89,9 +89,9 @@ impl Flows {
         Some(self.list.remove(place))
     }
 
-    /// Shares the bandwidth at `now`: among instances first, then equally among the units of each.
+    /// Shares the bandwidth at `now`, less of it where several prefetches run: among instances first, then equally among the units of each.
     /// Returns the instance whose flow ends next if that is at another time than before.
-    pub(super) fn settle(&mut self, now: u64, capacity: &Rates) -> Option<u32> {
+    pub(super) fn settle(&mut self, now: u64, [alone, shared]: &[Rates; 2]) -> Option<u32> {
         debug_assert!(self.clock == now || self.list.is_empty());
         self.shares.clear();
         let mut last = None;
@@ -106,7 +106,10 @@ impl Flows {
             }
             last = Some(flow.instance);
         }
-        share(&mut self.shares, capacity);
+        let cmo = Resource::Cmo as usize;
+        let prefetches = self.shares.iter().filter(|share| share.rates[cmo] > 0.0);
+        let several = prefetches.count() > 1;
+        share(&mut self.shares, if several { shared } else { alone });
         let mut shares = self.shares.iter();
         let mut speed = 1.0;
         let mut last = None;

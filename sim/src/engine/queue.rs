@@ -17,7 +17,7 @@ pub(super) enum Happening {
 }
 
 /// The most units of a task.
-pub(super) const MOST_UNITS: u32 = (1 << 30) - 1;
+const MOST_UNITS: u32 = (1 << 30) - 1;
 
 /// Events ordered by time and then by instance, which is by rank and issue index.
 ///

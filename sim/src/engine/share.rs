@@ -152,7 +152,7 @@ mod tests {
 
     fn rates() -> impl Strategy<Value = Rates> {
         let one = prop_oneof![Just(0.0), Just(1.0), 0.01_f64..10.0];
-        [one.clone(), one.clone(), one]
+        [one.clone(), one.clone(), one.clone(), one]
     }
 
     fn solve(rates: &[Rates], capacity: &Rates) -> Vec<f64> {
@@ -171,7 +171,7 @@ mod tests {
         #[test]
         fn shares_equal_those_of_an_independent_solver(
             flows in prop::collection::vec(rates(), 0..10),
-            capacity in [0.1_f64..20.0, 0.1_f64..20.0, 0.1_f64..20.0],
+            capacity in [0.1_f64..20.0, 0.1_f64..20.0, 0.1_f64..20.0, 0.1_f64..20.0],
         ) {
             let found = solve(&flows, &capacity);
             let expected = reference(&flows, &capacity);
@@ -185,8 +185,8 @@ mod tests {
             wants in prop::collection::vec(0.01_f64..10.0, 1..12),
             capacity in 0.1_f64..20.0,
         ) {
-            let flows: Vec<Rates> = wants.iter().map(|want| [*want, 0.0, 0.0]).collect();
-            let speeds = solve(&flows, &[capacity, f64::INFINITY, f64::INFINITY]);
+            let flows: Vec<Rates> = wants.iter().map(|want| [*want, 0.0, 0.0, 0.0]).collect();
+            let speeds = solve(&flows, &[capacity, f64::INFINITY, f64::INFINITY, f64::INFINITY]);
             let got: Vec<f64> = speeds.iter().zip(&wants).map(|(s, want)| s * want).collect();
             let sum: f64 = got.iter().sum();
             let wanted: f64 = wants.iter().sum();
@@ -200,8 +200,11 @@ mod tests {
 
     #[test]
     fn what_is_enough_is_given_exactly() {
-        let flows = [[1.0, 0.0, 0.0], [2.0, 5.0, 0.0]];
-        assert_eq!(solve(&flows, &[3.0, 5.0, 0.0]), [1.0, 1.0]);
-        assert_eq!(solve(&[[4.0, 0.0, 0.0]; 2], &[4.0, 1.0, 1.0]), [0.5, 0.5]);
+        let flows = [[1.0, 0.0, 0.0, 0.0], [2.0, 5.0, 0.0, 0.0]];
+        assert_eq!(solve(&flows, &[3.0, 5.0, 0.0, 0.0]), [1.0, 1.0]);
+        assert_eq!(
+            solve(&[[4.0, 0.0, 0.0, 0.0]; 2], &[4.0, 1.0, 1.0, 1.0]),
+            [0.5, 0.5]
+        );
     }
 }

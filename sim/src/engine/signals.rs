@@ -112,7 +112,9 @@ impl Engine<'_> {
             _ => self.options.lag(Reason::Value),
         };
         let held = self.held(instance);
-        self.end_at(instance, now.max(since + lag), held);
+        let at = instance as usize;
+        let least = self.sim.timeline.start[at] + self.times.duration[at];
+        self.end_at(instance, now.max(since + lag).max(least), held);
     }
 
     /// What the end of a task does to signals, and which waits that releases.

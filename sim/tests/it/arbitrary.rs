@@ -243,8 +243,12 @@ pub(crate) fn options() -> impl Strategy<Value = Options> {
                     },
                     host: HostCosts {
                         launch: costs.0,
+                        collective: costs.2,
+                        copy: costs.1,
                         signal: costs.1,
                         graph: costs.2,
+                        update: 0,
+                        synchronise: costs.1,
                     },
                     latencies: Latencies {
                         launch: latencies.0,

@@ -166,17 +166,13 @@ impl<'s> Reference<'_, 's> {
         self.get(at).issue().map_or_else(
             || match &self.get(at).op.kind {
                 OpKind::GraphLaunch(_) => host.graph,
-                OpKind::Kernel(_)
-                | OpKind::Copy(_)
-                | OpKind::Collective(_)
-                | OpKind::Prefetch(_)
-                | OpKind::Group(_)
-                | OpKind::SuperKernel(_) => host.launch,
-                OpKind::TaskUpdate(_)
-                | OpKind::Alloc(_)
-                | OpKind::Free(_)
-                | OpKind::StreamUse(_) => 0,
+                OpKind::Copy(_) | OpKind::Prefetch(_) => host.copy,
+                OpKind::Collective(_) => host.collective,
+                OpKind::Kernel(_) | OpKind::Group(_) | OpKind::SuperKernel(_) => host.launch,
+                OpKind::TaskUpdate(_) => host.update,
+                OpKind::Alloc(_) | OpKind::Free(_) | OpKind::StreamUse(_) => 0,
                 OpKind::Host(HostKind::RecordExternal { .. }) => host.signal,
+                OpKind::Host(HostKind::Synchronise(_)) => host.synchronise,
                 OpKind::Host(_) => 0,
                 _ => host.signal,
             },

@@ -346,7 +346,7 @@ fn calls_of_a_thread_follow_one_another() {
         host: HostCosts {
             launch: 2 * US,
             signal: US,
-            graph: 0,
+            ..HostCosts::default()
         },
         ..Options::default()
     };
@@ -370,6 +370,7 @@ fn a_graph_launch_costs_the_host_once() {
             launch: 2 * US,
             signal: US,
             graph: 3 * US,
+            ..HostCosts::default()
         },
         ..Options::default()
     };
