@@ -247,7 +247,7 @@ impl<'s> Compiler<'_, 's> {
             Runs::Replayed | Runs::Part => NONE,
         };
         let kind = self.kind(instance);
-        let load = self.load(id, role);
+        let load = self.load(id, role).on(&self.options.die);
         let (duration, load) = match self.cost(id, role, load) {
             _ if inert => (0, load),
             Some(cost) => {

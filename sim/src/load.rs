@@ -109,6 +109,8 @@ pub(crate) struct Load {
     pub(crate) unit: [u16; KINDS],
     /// Number of units; 0 if the task takes no cores.
     pub(crate) units: u32,
+    /// In how many rounds its units run alone on the die that its duration is for; at least 1.
+    pub(crate) waves: u32,
     /// Whether there is one unit because all blocks must start at once (batch mode), so that it
     /// never starts where the die has too few cores.
     pub(crate) whole: bool,
@@ -147,12 +149,18 @@ impl Load {
         }
     }
 
-    /// In how many rounds its units run alone on a die.
-    pub(crate) fn waves(&self, die: &Die) -> u32 {
-        match self.units {
-            0 | 1 => 1,
-            units => units.div_ceil(fits(die.cores, self).max(1)),
+    /// The load with the rounds in which its units run alone on a die. A unit larger than the die
+    /// is cut down to it.
+    pub(crate) fn on(mut self, die: &Die) -> Self {
+        let mut unit = self;
+        for (unit, cores) in unit.unit.iter_mut().zip(&die.cores) {
+            *unit = u16::try_from(*cores).map_or(*unit, |cores| cores.min(*unit));
         }
+        self.waves = match self.units {
+            0 | 1 => 1,
+            units => units.div_ceil(fits(die.cores, &unit).max(1)),
+        };
+        self
     }
 
     /// Whether it takes cores of a kind.

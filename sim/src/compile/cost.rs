@@ -4,7 +4,7 @@ use ascsim_hwmodels::collective::{
     self, CollectiveCost, CollectiveError, Request, Topology, Workflow,
 };
 use ascsim_hwmodels::copy::{CopyWork, copy, prefetch};
-use ascsim_hwmodels::kernel::{Format, KernelClass, KernelWork, kernel};
+use ascsim_hwmodels::kernel::{Format, KernelClass, KernelCost, KernelWork, kernel};
 use ascsim_hwmodels::launch::{Signal, dynamic_kernel, signal_task};
 use ascsim_hwmodels::superkernel::saving;
 use ascsim_hwmodels::{Level, ParameterId as P, Reader, Values};
@@ -15,7 +15,7 @@ use ascsim_schedules::{
 
 use super::{Compiler, to_ps};
 use crate::compiled::Role;
-use crate::load::{Engine, Load, Rates, Resource};
+use crate::load::{Engine, Load, Rates, Resource, fits};
 
 /// How long a task takes at full speed, in ps, and what it takes meanwhile.
 #[derive(Clone, Copy, Debug)]
@@ -89,10 +89,11 @@ impl Compiler<'_, '_> {
         };
         let scale = match (stated, &modelled) {
             (Some(stated), Some(cost)) if cost.body_ps > 0 => {
-                stated.saturating_sub(fixed) as f64 / cost.body_ps as f64
+                let load = Load::blocks(asked.aic, asked.aiv, load.whole).on(&self.options.die);
+                let alone = self.alone(cost, &load);
+                stated.saturating_sub(fixed) as f64 / alone.max(1.0)
             }
-            (Some(_), _) => 1.0,
-            (None, _) => 1.0,
+            _ => 1.0,
         };
         let on_limit = work.map(|work| {
             kernel(
@@ -139,6 +140,25 @@ impl Compiler<'_, '_> {
         self.put_together(fixed, body, load)
     }
 
+    /// What the body of a kernel takes alone on its die, in ps: in each round of its units, what its
+    /// cores need or what memory takes.
+    fn alone(&self, cost: &KernelCost, load: &Load) -> f64 {
+        if load.waves <= 1 {
+            return cost.body_ps as f64;
+        }
+        let [most, _] = self.options.die.rates();
+        let (rounds, units) = (f64::from(load.waves), f64::from(load.units));
+        let own = cost.own_ps as f64 / rounds;
+        let round = |share: f64| {
+            let hbm = cost.hbm_bytes * share / most[Resource::Hbm as usize];
+            own.max(hbm)
+                .max(cost.l2_bytes * share / most[Resource::L2 as usize])
+        };
+        let side_by_side = f64::from(fits(self.options.die.cores, load).max(1)) / units;
+        let full = rounds - 1.0;
+        full * round(side_by_side) + round(1.0 - full * side_by_side)
+    }
+
     /// Whether it is a part of a super kernel and not the first one: its boundary is gone.
     fn follows_in_super_kernel(&self, id: InstanceId) -> bool {
         let parent = self.flat[id].parent;
@@ -155,9 +175,8 @@ impl Compiler<'_, '_> {
             0 => body.alone,
             own => own,
         };
-        let waves = load.waves(&self.options.die);
         if own > 0 {
-            let each = own as f64 / f64::from(waves) * f64::from(load.units.max(1));
+            let each = own as f64 / f64::from(load.waves) * f64::from(load.units.max(1));
             load.rates = body.bytes.map(|bytes| bytes / each);
         }
         load.fixed = fixed;
@@ -372,6 +391,7 @@ impl Compiler<'_, '_> {
 fn sdma(fixed: u64, duration: u64, bytes: Rates) -> Cost {
     let mut load = Load {
         units: 1,
+        waves: 1,
         fixed,
         ..Load::default()
     };

@@ -68,7 +68,7 @@ impl Options {
             EngineModel::Shared => {
                 let mut load = *load;
                 for (unit, cores) in load.unit.iter_mut().zip(&self.die.cores) {
-                    *unit = u16::try_from((*cores).min(u32::from(*unit))).unwrap_or(*unit);
+                    *unit = u16::try_from(*cores).map_or(*unit, |cores| cores.min(*unit));
                 }
                 load
             }
@@ -227,14 +227,12 @@ impl Engine<'_> {
     }
 
     /// A duration as what the first units spend before they work (with what does not divide), and
-    /// what each unit then takes at full speed: on an otherwise idle die, they add up to it.
+    /// what each unit then takes at full speed. On an idle die of the kind that the duration is for,
+    /// they add up to it.
     fn split(&self, load: &Load, duration: u64) -> (u64, u64) {
         let fixed = load.fixed.min(duration);
         let body = duration - fixed;
-        let waves = match load.units {
-            0 | 1 => return (fixed, body),
-            _ => u64::from(self.options.load(load).waves(&self.options.die)),
-        };
+        let waves = u64::from(load.waves.max(1));
         (fixed + body % waves, body / waves)
     }
 

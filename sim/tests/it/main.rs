@@ -2,6 +2,7 @@
 
 mod arbitrary;
 mod attribution;
+mod contention;
 mod laws;
 mod notation;
 mod order;

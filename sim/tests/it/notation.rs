@@ -17,7 +17,7 @@
 //! program name [capture S], ranks first count program, external first count, comm name 0 1 | 2 3
 //! ```
 //! Options: `t=` thread, `i=` issue µs, `d=` delay µs, `peer=` rank, `b=AIC/AIV` blocks,
-//! `mode=batch`.
+//! `mode=batch`, `mb=` megabytes that a kernel reads.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ use ascsim_schedules::{
     CopyDirection, Cores, Delay, DelayCause, Event, EventKind, Expr, Extra, GraphLaunch, Group,
     GroupTask, HostKind, Kernel, Measured, Memcpy, Memory, Notify, NotifyRecord, NotifyWait, Op,
     OpKind, Owner, Peer, Program, Provenance, RankGroup, Record, Repeat, Schedule, ScheduleMode,
-    Stream, SuperKernel, SyncTarget, Tags, ValueWait, ValueWrite, Wait,
+    Stream, SuperKernel, SyncTarget, Tags, ValueWait, ValueWrite, Wait, Work,
 };
 use ascsim_sim::Timeline;
 
@@ -114,6 +114,13 @@ fn set_options<'a>(op: &mut Op, option: &dyn Fn(&str) -> Option<&'a str>) {
     }
     op.issue = option("i").map(us);
     op.duration = option("us").map(us).or(op.duration.take());
+    if let Some(mb) = option("mb") {
+        let bytes = mb.parse::<f64>().expect("megabytes") * 1e6;
+        op.work = Some(Box::new(Work {
+            bytes_read: Some(bytes.into()),
+            ..Work::default()
+        }));
+    }
     if let Some((aic, aiv)) = option("b").and_then(|blocks| blocks.split_once('/')) {
         let mode = match option("mode") {
             Some("batch") => ScheduleMode::Batch,
