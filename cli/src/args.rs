@@ -45,6 +45,15 @@ pub(crate) enum Verb {
     /// Simulate the schedule that a profile shows, and compare with what it recorded.
     #[command(after_help = "Examples:\n  ascsim replay prof_dir\n  ascsim replay prof_dir --json")]
     Replay(Replay),
+    /// Write a profile again without what should not leave a company.
+    ///
+    /// Kept are names of kernels, ops and calls, times, ids and versions. Dropped are call stacks, paths, ids
+    /// of communication groups (they hold addresses of hosts) and variables of the environment that are
+    /// no number or switch; shapes if asked for.
+    #[command(
+        after_help = "Examples:\n  ascsim anonymise prof_dir -o shared\n  ascsim anonymise prof_dir -o shared --drop-shapes --form text"
+    )]
+    Anonymise(Anonymise),
     /// Show a schedule as text, and its hashes.
     #[command(
         after_help = "Examples:\n  ascsim show schedule.json\n  ascsim import prof_dir -o - | ascsim show -"
@@ -197,6 +206,37 @@ pub(crate) struct Replay {
     /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `anonymise`.
+#[derive(Debug, Args)]
+pub(crate) struct Anonymise {
+    /// The profile: its directory, or a file in it; of several ranks, all are written.
+    pub path: PathBuf,
+    /// The directory to write; it must not exist.
+    #[arg(short, long, value_name = "DIRECTORY")]
+    pub output: PathBuf,
+    /// The form to write; that of the profile without it.
+    #[arg(long, value_enum)]
+    pub form: Option<Form>,
+    /// Drop the shapes of tensors, too.
+    #[arg(long)]
+    pub drop_shapes: bool,
+    /// Print what was dropped as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Replace a directory that ascsim wrote.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// A form of profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// trace_view.json with its tables.
+    Text,
+    /// ascend_pytorch_profiler_RANK.db.
+    Database,
 }
 
 /// Arguments of `show`.

@@ -9,6 +9,7 @@ use ascsim_traces::{Trace, read};
 
 const T1: [&str; 2] = ["ddp-910b-text/level1-rank0", "ddp-910b-text/level1-rank1"];
 const T1_LEVEL0: &str = "ddp-910b-text/level0-rank0";
+const T2: [&str; 2] = ["ddp-910b-db/level2-rank0", "ddp-910b-db/level1-rank0-clean"];
 const T7: &str = "tinymlp-910b3";
 
 const PS_PER_US: u64 = 1_000_000;
@@ -52,7 +53,18 @@ fn assert_reproduced(name: &str, recovered: &Recovered) {
 
 #[test]
 fn with_all_delays_captures_are_reproduced() {
-    for name in T1.into_iter().chain([T1_LEVEL0, T7]) {
+    let others = [
+        T1_LEVEL0,
+        T2[0],
+        T2[1],
+        "llm-train-910b-pp2dp2/rank0",
+        T7,
+        "tinymlp-910b3/mindstudio_profiler_output",
+        "matmul-910b3",
+        "torchair-eager-910b/eager_prof.json",
+        "parser-fixtures",
+    ];
+    for name in T1.into_iter().chain(others) {
         let Some(trace) = capture(name) else { return };
         assert_reproduced(name, &made(&[&trace], None));
     }
@@ -68,7 +80,7 @@ fn with_all_delays_captures_are_reproduced() {
 
 #[test]
 fn little_of_the_critical_path_is_unexplained_where_host_rows_exist() {
-    for name in T1.into_iter().chain([T7]) {
+    for name in T1.into_iter().chain(T2).chain([T7]) {
         let Some(trace) = capture(name) else { return };
         let replayed =
             replay(&made(&[&trace], None), Delays::Observed).expect("it can be replayed");

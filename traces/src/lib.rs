@@ -8,7 +8,8 @@
 //! collectives to the tasks that carry them. [`inspect`] sums a capture up: streams,
 //! engines, steps, what perturbs the timeline, what is missing.
 //!
-//! [`recover`] makes a schedule of a capture, with what was observed of each op.
+//! [`recover`] makes a schedule of a capture, with what was observed of each op. [`write`](mod@write) writes a
+//! trace as a profile again, and [`anonymise`] takes out what should not leave a company.
 //!
 //! # What is deliberately absent
 //!
@@ -16,6 +17,7 @@
 //! The profiler's own derived lanes (Overlap Analysis, `step_trace_time.csv`)
 //! are kept as [`model::Oracle`] and never used as input.
 
+pub mod anonymise;
 pub mod error;
 pub mod inspect;
 pub mod model;
@@ -23,6 +25,7 @@ pub mod pair;
 pub mod read;
 pub mod recover;
 pub mod time;
+pub mod write;
 
 pub use error::{Place, TraceError};
 pub use model::Trace;

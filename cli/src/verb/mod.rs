@@ -1,5 +1,6 @@
 //! The verbs, one file each. A verb returns its exit code, or why it failed.
 
+mod anonymise;
 mod check;
 mod completions;
 mod import;
@@ -18,6 +19,7 @@ use crate::failure::Failure;
 /// If the input or the request is wrong, or the output cannot be written.
 pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
     match arguments.verb {
+        Verb::Anonymise(arguments) => anonymise::run(&arguments),
         Verb::WhatIf(arguments) => what_if::run(&arguments),
         Verb::Check(arguments) => check::run(&arguments),
         Verb::Inspect(arguments) => inspect::run(&arguments),

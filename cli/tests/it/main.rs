@@ -1,5 +1,6 @@
 //! `ascsim` end to end, through the binary.
 
+mod anonymise;
 mod captures;
 mod check;
 mod documents;

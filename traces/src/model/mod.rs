@@ -16,6 +16,8 @@ pub use host::{HostCall, HostKind, HostPoint, Step};
 pub use meta::{Lane, Meta, Missing, Note, Oracle, OracleLane, OracleSpan, StepTrace};
 pub use names::{Name, Names};
 
+use std::collections::HashMap;
+
 use crate::time::Span;
 
 /// One rank's capture.
@@ -71,6 +73,49 @@ impl Trace {
             start: starts.into_iter().min()?,
             end: ends.into_iter().max()?,
         })
+    }
+
+    /// Replaces every name of this trace by what `with` makes of its text; names that no row uses are
+    /// forgotten. Linear in the rows.
+    pub fn rename(&mut self, mut with: impl FnMut(&str) -> String) {
+        let old = std::mem::take(&mut self.names);
+        let new = &mut self.names;
+        let mut known: HashMap<Name, Name> = HashMap::new();
+        let mut swap = |name: &mut Name| {
+            let swapped = *known
+                .entry(*name)
+                .or_insert_with(|| new.intern(&with(old.get(*name))));
+            *name = swapped;
+        };
+        for task in &mut self.tasks {
+            swap(&mut task.name);
+            swap(&mut task.task_type);
+        }
+        for detail in &mut self.details {
+            swap(&mut detail.op_type);
+            let tensors = [
+                &mut detail.input_shapes,
+                &mut detail.input_types,
+                &mut detail.output_shapes,
+                &mut detail.output_types,
+            ];
+            tensors.into_iter().flatten().for_each(&mut swap);
+        }
+        for call in &mut self.host {
+            swap(&mut call.name);
+        }
+        for op in &mut self.collectives {
+            swap(&mut op.name);
+            swap(&mut op.group);
+            let rest = [&mut op.group_id, &mut op.algorithm, &mut op.data_type];
+            rest.into_iter().flatten().for_each(&mut swap);
+        }
+        for plane in &mut self.planes {
+            swap(&mut plane.name);
+            swap(&mut plane.group);
+            let rest = [&mut plane.transport, &mut plane.link];
+            rest.into_iter().flatten().for_each(&mut swap);
+        }
     }
 
     /// Whether `lane` is absent from this capture.

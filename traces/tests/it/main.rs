@@ -5,6 +5,8 @@ mod formats;
 mod inspecting;
 mod malformed;
 mod pairing;
+mod random;
 mod reading;
 mod recovering;
+mod round_trip;
 mod synth;
