@@ -9,7 +9,7 @@ use ascsim_traces::recover::{Recovered, Settings, recover};
 
 use crate::failure::Failure;
 
-/// Reads profiles, one or several ranks each, and makes one schedule of them. Without a step, the
+/// Reads profiles, of one or several ranks each, and makes one schedule of them. Without a step, the
 /// last one that the first profile has; the whole capture if it marks none.
 ///
 /// # Errors
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 pub(crate) fn recovered(paths: &[PathBuf], step: Option<u32>) -> Result<Recovered, Failure> {
     let mut traces: Vec<Trace> = Vec::new();
     for path in paths {
-        traces.push(ascsim_traces::read(path).map_err(Failure::input)?);
+        traces.extend(ascsim_traces::read_all(path).map_err(Failure::input)?);
     }
     let traces: Vec<&Trace> = traces.iter().collect();
     let last = traces

@@ -84,6 +84,29 @@ impl TaskKind {
         Self::HostFunction,
         Self::Part,
     ];
+
+    /// The name that tables and JSON show.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Aic => "AIC kernel",
+            Self::Aiv => "AIV kernel",
+            Self::Mix => "MIX kernel",
+            Self::AiCpu => "AICPU kernel",
+            Self::Copy => "copy",
+            Self::Prefetch => "prefetch",
+            Self::Collective => "collective",
+            Self::Record => "event record",
+            Self::Wait => "event wait",
+            Self::Notify => "notify record",
+            Self::NotifyWait => "notify wait",
+            Self::SuperKernel => "super kernel",
+            Self::Group => "group",
+            Self::Graph => "graph launch",
+            Self::Update => "task update",
+            Self::HostFunction => "host function",
+            Self::Part => "part of a super kernel",
+        }
+    }
 }
 
 /// The time from the end of a task to the start of the next on its stream, in ps, per pair of kinds.

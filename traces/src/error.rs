@@ -87,7 +87,7 @@ pub enum TraceError {
         path: PathBuf,
     },
     /// The dump of a captured graph, which has no times of its own.
-    #[error("{} is the dump of a captured graph: its times are placeholders; name a profile of its replay beside it, or read it as a dump", path.display())]
+    #[error("{} is the dump of a captured graph: its times are placeholders; keep it beside a profile of its replay and name that; `ascsim inspect` shows what it holds by itself", path.display())]
     OnlyDump {
         /// The file.
         path: PathBuf,

@@ -8,6 +8,7 @@
 //! collectives to the tasks that carry them. [`inspect`] sums a capture up: streams,
 //! engines, steps, what perturbs the timeline, what is missing.
 //!
+//! [`dump`] reads the structure of a captured graph, which a profile of its replay goes with.
 //! [`recover`] makes a schedule of a capture, with what was observed of each op. [`write`](mod@write) writes a
 //! trace as a profile again, and [`anonymise`] takes out what should not leave a company.
 //!
@@ -18,6 +19,7 @@
 //! are kept as [`model::Oracle`] and never used as input.
 
 pub mod anonymise;
+pub mod dump;
 pub mod error;
 pub mod inspect;
 pub mod model;

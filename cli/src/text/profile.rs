@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ascsim_sim::attribute::Replay;
+use ascsim_sim::attribute::{Fitted, Replay, Spread};
 use ascsim_traces::recover::ImportSummary;
 
 use super::{table, time};
@@ -117,4 +117,41 @@ pub(crate) fn replay(observed: &Replay, none: &Replay) -> String {
     }
     assumed(&mut text, &observed.summary);
     text
+}
+
+/// The parametric models of a profile; on a perturbed one beside the gaps without the disturbance.
+pub(crate) fn fitted(fitted: &Fitted, perturbed: bool) -> String {
+    let mut header = vec!["fitted", "count", "least", "p10", "median", "p90", "most"];
+    header.extend(perturbed.then_some("undisturbed"));
+    let mut rows = vec![header.into_iter().map(str::to_owned).collect::<Vec<_>>()];
+    let mut row = |name: String, spread: &Spread, clean: Option<u64>| {
+        let all = [
+            spread.min,
+            spread.p10,
+            spread.median,
+            spread.p90,
+            spread.max,
+        ];
+        let mut row = vec![format!("  {name}"), spread.count.to_string()];
+        row.extend(all.map(|ps| time(ps / 1000)));
+        if perturbed {
+            row.push(clean.map_or(String::new(), |ps| time((ps / 1000) as i64)));
+        }
+        rows.push(row);
+    };
+    for gap in &fitted.gaps {
+        let name = format!("gap {} -> {}", gap.from, gap.to);
+        row(name, &gap.recorded, gap.clean);
+    }
+    for (name, spread) in [
+        ("launch", &fitted.launch),
+        ("event, record to wait", &fitted.event),
+        ("host synchronisation", &fitted.synchronise),
+        ("hand-over to a thread", &fitted.hand_over),
+    ] {
+        if let Some(spread) = spread {
+            row(name.to_owned(), spread, None);
+        }
+    }
+    format!("\n{}", table(&rows, "", false))
 }

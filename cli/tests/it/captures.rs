@@ -125,6 +125,28 @@ fn an_import_is_a_schedule_that_what_if_takes() {
     }
 }
 
+/// facts/traces.md section 1, G1 and T12.
+#[test]
+fn a_dump_alone_is_summed_up_and_a_capture_without_tasks_refused() {
+    let Some(shared) = shared() else { return };
+    let traces = shared.join("traces");
+    let dump = traces.join("aclgraph-debug/graph_debug.json");
+    let dump = dump.to_str().expect("UTF-8");
+    let text = good(&["inspect", dump]);
+    assert!(
+        text.contains("6 pairs") && text.contains("114 are left out"),
+        "{text}"
+    );
+    let report = json(&["inspect", dump, "--json"]);
+    assert_eq!(report["format"], "ascsim.graph-dump/1");
+    assert_eq!(report["pairs"].as_array().map(Vec::len), Some(6));
+    let error = refused(&["replay", dump], b"");
+    assert!(error.contains("inspect"), "{error}");
+    let empty = traces.join("torchair-eager-910b/npugraph_ex_prof.json");
+    let error = refused(&["inspect", empty.to_str().expect("UTF-8")], b"");
+    assert!(error.contains("no device task"), "{error}");
+}
+
 #[test]
 fn what_is_no_profile_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");

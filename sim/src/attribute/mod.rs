@@ -4,7 +4,7 @@
 //! observed start is the op's *delay*; with all delays in place, a replay reproduces the observed
 //! starts. This module finds the delays and their causes ([`attribute()`]), replays a capture and
 //! says how well that went ([`replay()`]), fits the parameters that a replay without delays needs
-//! ([`Parameters`]), and predicts with parameters from elsewhere ([`predict()`]).
+//! ([`Parameters`], [`Fitted`]), and predicts with parameters from elsewhere ([`predict()`]).
 //!
 //! # The four classes
 //!
@@ -17,12 +17,14 @@
 //! A host gap between two calls is no delay: it is a `think` op of its own.
 
 mod clean;
+mod fitted;
 mod forced;
 mod parameters;
 mod predict;
 mod replay;
 
 pub use clean::clean_gaps;
+pub use fitted::{Fitted, GapRow};
 pub use forced::{Attribution, Violation, apply, attribute, without_perturbation};
 pub use parameters::{Parameters, Spread};
 pub use predict::{From, Prediction, predict, take_arrivals};

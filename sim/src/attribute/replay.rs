@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ascsim_schedules::DelayCause;
 use ascsim_schedules::flat::{Flat, FlatError};
-use ascsim_traces::recover::{ImportSummary, Recovered};
+use ascsim_traces::recover::{Assumed, ImportSummary, Recovered};
 use serde::Serialize;
 
 use super::forced::{Attribution, apply, attribute, is_observed_task, per_instance, ps};
@@ -12,7 +12,7 @@ use super::parameters::Parameters;
 use super::predict::{From, run};
 use crate::blame::{Blame, Category};
 use crate::compile::{CompileError, compile};
-use crate::compiled::{Compiled, UNKNOWN};
+use crate::compiled::{Compiled, Role, UNKNOWN};
 use crate::costs::Options;
 use crate::critical::{CriticalPath, Part};
 use crate::engine::{SimError, Simulator};
@@ -163,6 +163,53 @@ pub fn replay(recovered: &Recovered, delays: Delays) -> Result<Replay, ReplayErr
     }
 }
 
+/// The share of the critical path, 0 to 1, above which a replay says what its unexplained delays are.
+const EXPLAINED: f64 = 0.1;
+
+/// What the unexplained delays on the critical path are: where the host was not captured, what it did; and
+/// before which kinds of tasks they lie, the longest first.
+fn rest(share: f64, recovered: &Recovered, program: &Compiled, path: &CriticalPath) -> String {
+    let mut before: BTreeMap<&'static str, (u64, usize)> = BTreeMap::new();
+    for segment in &path.segments {
+        let at = segment.instance as usize;
+        if segment.part == Part::Delay && program.cause[at] == DelayCause::Unexplained {
+            let kind = match program.role[at] {
+                Role::Host => "host call",
+                _ => program.kind[at].name(),
+            };
+            let sum = before.entry(kind).or_default();
+            *sum = (sum.0 + segment.to - segment.from, sum.1 + 1);
+        }
+    }
+    let mut before: Vec<_> = before.into_iter().collect();
+    before.sort_by_key(|(kind, (time, _))| (std::cmp::Reverse(*time), *kind));
+    let list: Vec<String> = before
+        .iter()
+        .take(3)
+        .map(|(kind, (time, count))| {
+            format!(
+                "{:.3} ms before {count} tasks of kind {kind}",
+                *time as f64 / 1e9
+            )
+        })
+        .collect();
+    let blind = recovered
+        .summary
+        .assumed
+        .iter()
+        .any(|assumed| matches!(assumed, Assumed::NoCalls { .. }));
+    let why = if blind {
+        "the capture has no host calls for them, so that what the host did and what else the streams waited for is in there"
+    } else {
+        "neither a call, a link nor another task of the capture accounts for it"
+    };
+    format!(
+        "{:.1} % of the critical path is unexplained: {}; {why}",
+        100.0 * share,
+        list.join(", ")
+    )
+}
+
 /// A simulation with all that went into it.
 #[derive(Debug)]
 pub(super) struct Run {
@@ -239,6 +286,11 @@ fn report(
             found.violations.len(),
             worst.unwrap_or(0) as f64 / 1e6
         ));
+    }
+    let unexplained = classes.get(class(DelayCause::Unexplained)).copied();
+    let share = unexplained.unwrap_or(0) as f64 / blame.total().max(1) as f64;
+    if delays == Delays::Observed && share > EXPLAINED {
+        notes.push(rest(share, recovered, program, &path));
     }
     let errors = compared.each.values().map(|error| error.unsigned_abs());
     Replay {

@@ -13,7 +13,7 @@ mod spread;
 mod what_if;
 
 pub use predict::predict;
-pub use profile::{ProfileInputError, profile};
+pub use profile::{ProfileInputError, fitted, profile};
 pub use result::{
     Answer, AppliedChange, BlameEntry, Carrier, Hang, Outcome, PathEntry, Range, Side, Source,
     SourceKind, StreamLine, StreamTask, WhatIf,

@@ -9,9 +9,9 @@ use ascsim_schedules::flat::Flat;
 use ascsim_schedules::hash::content_hash;
 use ascsim_schedules::rewrite::Note;
 use ascsim_sim::attribute::{
-    self, Parameters, ReplayError, attribute, clean_gaps, without_perturbation,
+    self, Fitted, Parameters, ReplayError, attribute, clean_gaps, without_perturbation,
 };
-use ascsim_sim::{EngineModel, Options, compile};
+use ascsim_sim::{EngineModel, Gaps, Options, compile};
 use ascsim_traces::recover::Recovered;
 
 use crate::result::{Source, SourceKind};
@@ -26,6 +26,24 @@ pub enum ProfileInputError {
     /// The built-in software-stack profile is wrong.
     #[error(transparent)]
     Profile(#[from] ProfileError),
+}
+
+/// The parametric models fitted to recovered captures, beside the gaps of a run without disturbance.
+///
+/// # Errors
+/// If the recovered schedule cannot be simulated.
+///
+/// # Complexity
+/// That of [`attribute()`].
+pub fn fitted(recovered: &Recovered) -> Result<Fitted, ProfileInputError> {
+    Ok(Fitted::new(&Parameters::fit([recovered])?, &clean()?))
+}
+
+/// The gaps of a 910B without L2 counters.
+fn clean() -> Result<Gaps, ProfileError> {
+    let model = Model::new(&Catalogue::built_in()?, &Selection::default())?;
+    let values = model.values();
+    Ok(clean_gaps(&Reader::new(&values)))
 }
 
 /// What a study of recovered captures starts from. `path` is what the user named.
@@ -99,9 +117,7 @@ pub fn profile(
              taken out in the second answer, and gaps are those of a 910B without counters \
              (facts/traces.md 2.6)"
         )));
-        let model = Model::new(&Catalogue::built_in()?, &Selection::default())?;
-        let values = model.values();
-        let gaps = clean_gaps(&Reader::new(&values));
+        let gaps = clean()?;
         variants.push(Variant {
             reading: "gaps of a run without L2 counters".to_owned(),
             schedule: recovered.schedule,

@@ -130,7 +130,7 @@ pub struct LinkReport {
 /// Reads the profile at `path` and sums it up.
 ///
 /// # Errors
-/// As [`crate::read()`].
+/// As [`crate::read()`]; also for the dump of a captured graph, which [`crate::dump::DumpReport`] sums up.
 pub fn inspect(path: &Path) -> Result<InspectReport, TraceError> {
     let trace = crate::read(path)?;
     Ok(InspectReport::of(

@@ -175,6 +175,9 @@ pub struct DeviceTask {
     pub framework_op: Option<u32>,
     /// Index in [`super::Trace::details`].
     pub detail: Option<u32>,
+    /// Id of the event it records or waits for; no profile has it, only the dump of a captured graph
+    /// ([`crate::dump`]).
+    pub event: Option<u64>,
 }
 
 /// What a kernel table adds to a task.

@@ -92,7 +92,8 @@ impl Order {
 ///
 /// A wait that blocked ended within [`MAX_LATENCY_NS`] of its record: of the
 /// records issued before it that fit, the one that ended last. A wait that did
-/// not block is known by order only: the record issued last before it; if that
+/// not block is known by order only, or, in a graph where nothing tells the issue order but each wait resets
+/// its event, by taking records in turn: the record issued last before it; if that
 /// one marks the end of a collective, the earliest such end on that stream which
 /// the waiting stream has not waited for yet (frameworks wait for collectives in
 /// the order they issued them). The end of a collective is the **second** record
@@ -108,8 +109,15 @@ pub fn links(trace: &Trace, host: &HostLinks, carried: &[Option<u32>]) -> Vec<Ev
     let ends = collective_ends(trace, carried, &records, place);
     // Ends of collectives that a stream has waited for, by its number.
     let mut waited: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    let known = by_id(trace, &records, &waits);
+    let resets = resetting(trace);
+    let mut taken: BTreeSet<u32> = BTreeSet::new();
     let mut links = Vec::with_capacity(waits.len());
     for wait in &waits {
+        if let Some(link) = known.get(&wait.task) {
+            links.push(*link);
+            continue;
+        }
         let candidates: Vec<&Event> = records
             .iter()
             .filter(|record| record.stream != wait.stream && issued_before(record, wait))
@@ -118,7 +126,20 @@ pub fn links(trace: &Trace, host: &HostLinks, carried: &[Option<u32>]) -> Vec<Ev
         let link = if wait.end - wait.start > BLOCKING_NS {
             blocking(wait, &candidates)
         } else {
-            by_order(wait, &candidates, &ends, done)
+            let one_shot = wait.issue.is_none() && resets.contains(&wait.task);
+            let next = candidates
+                .iter()
+                .filter(|record| {
+                    one_shot && record.end <= wait.end && !taken.contains(&record.task)
+                })
+                .min_by_key(|record| (record.end, record.task));
+            match next {
+                Some(next) => {
+                    taken.insert(next.task);
+                    link(wait, Some(next), LinkClass::Guessed, LinkReason::ResetOrder)
+                }
+                None => by_order(wait, &candidates, &ends, done),
+            }
         };
         if let Some(record) = link.record {
             done.insert(record);
@@ -126,6 +147,71 @@ pub fn links(trace: &Trace, host: &HostLinks, carried: &[Option<u32>]) -> Vec<Ev
         links.push(link);
     }
     links
+}
+
+/// The links of waits whose event id is known: in each replay of the graph, that is the k-th time a wait
+/// is met, the record of that id in the same replay.
+fn by_id(trace: &Trace, records: &[Event], waits: &[Event]) -> HashMap<u32, EventLink> {
+    /// Tasks of an event id by their place in the graph, each in order of its replays.
+    type ById = BTreeMap<u64, BTreeMap<(u32, Option<u32>), Vec<Event>>>;
+    let group = |events: &[Event]| {
+        let mut found = ById::new();
+        for event in events {
+            let Some(task) = trace.tasks.get(event.task as usize) else {
+                continue;
+            };
+            if let Some(id) = task.event {
+                let places = found.entry(id).or_default();
+                places
+                    .entry((task.stream, task.task))
+                    .or_default()
+                    .push(*event);
+            }
+        }
+        for events in found.values_mut().flat_map(BTreeMap::values_mut) {
+            events.sort_by_key(|event| (event.start, event.task));
+        }
+        found
+    };
+    let (records, waits) = (group(records), group(waits));
+    let mut links = HashMap::new();
+    for (id, places) in &waits {
+        // An id that several places of the graph record says too little.
+        let records = records.get(id).filter(|records| records.len() == 1);
+        let records = records.and_then(|records| records.values().next());
+        for wait in places.values().flat_map(|waits| waits.iter().enumerate()) {
+            let (replay, wait) = wait;
+            let found = match records.map(|records| records.get(replay)) {
+                Some(Some(record)) if record.end <= wait.end => {
+                    link(wait, Some(record), LinkClass::Paired, LinkReason::EventId)
+                }
+                Some(Some(record)) => {
+                    link(wait, Some(record), LinkClass::Violated, LinkReason::EventId)
+                }
+                Some(None) => link(wait, None, LinkClass::Open, LinkReason::NoCandidate),
+                // Elided from the dump: other rules may know.
+                None => continue,
+            };
+            links.insert(wait.task, found);
+        }
+    }
+    links
+}
+
+/// The event waits that are followed by a reset on their stream.
+fn resetting(trace: &Trace) -> BTreeSet<u32> {
+    let mut last: HashMap<u32, usize> = HashMap::new();
+    let mut found = BTreeSet::new();
+    for (index, task) in trace.tasks.iter().enumerate() {
+        let before = last.insert(task.stream, index);
+        let is_wait = |before: &usize| trace.tasks[*before].kind == TaskKind::EventWait;
+        if task.kind == TaskKind::EventReset
+            && let Some(wait) = before.filter(is_wait)
+        {
+            found.extend(u32::try_from(wait));
+        }
+    }
+    found
 }
 
 /// The event tasks of `kind` in issue order; those without a known issue by start.

@@ -10,7 +10,8 @@
 //! 2. **Collectives** ([`collective`]): a collective is a bracket around the tasks
 //!    that carry it; those are communication, never computing.
 //! 3. **Events** ([`event`]): a wait that blocked ends right after the record it
-//!    waited for; a wait that did not block is known by host issue order only.
+//!    waited for; a wait that did not block is known by host issue order only. Where the dump of a
+//!    captured graph was joined ([`crate::dump`]), ids say it.
 //! 4. **Notifies** ([`notify`]): the k-th record of a notify id is the k-th wait
 //!    for it, across ranks, once the offset between their clocks is removed.
 
@@ -61,6 +62,11 @@ pub enum LinkReason {
     IssueOrderCorrected,
     /// Neither end's issue is known; this record ended last before the wait did.
     EndOrder,
+    /// Neither end's issue is known and the wait resets its event, so that each record ends one wait; this
+    /// is the first record that no wait has taken.
+    ResetOrder,
+    /// The dump of the captured graph gives both ends the same event id.
+    EventId,
     /// The k-th record and the k-th wait of a notify id.
     NotifyOrder,
     /// There is no candidate.
@@ -93,6 +99,10 @@ impl LinkReason {
                 "did not block; the latest record issued before the wait that ended before it"
             }
             Self::EndOrder => "issue order unknown; the record that ended last before the wait",
+            Self::ResetOrder => {
+                "issue order unknown; the first record that no wait had taken, as each wait resets its event"
+            }
+            Self::EventId => "same event id in the dump of the captured graph",
             Self::NotifyOrder => "k-th record and k-th wait of the notify id",
             Self::NoCandidate => "nothing in the capture can be its other end",
             Self::NoEndMatches => "blocked, but no record ends when the wait does",

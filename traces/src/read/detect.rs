@@ -17,7 +17,7 @@ pub enum Profile {
     Text(TextFiles),
     /// A database.
     Database(DatabaseFiles),
-    /// The dump of a captured graph, which is no capture: see `dump`.
+    /// The dump of a captured graph, which is no capture: see [`crate::dump`].
     Dump(PathBuf),
 }
 

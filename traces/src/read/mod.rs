@@ -9,6 +9,7 @@ mod communication;
 mod database;
 mod detect;
 mod document;
+mod dump;
 mod folder;
 mod join;
 mod json_array;
@@ -31,7 +32,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 pub use detect::{DatabaseFiles, Profile, TextFiles, TextSource, detect, detect_all};
+pub(crate) use dump::rows as dump_rows;
 
+use crate::dump::Dump;
 use crate::{Trace, TraceError};
 
 /// Reads the one profile at `path`: a profile folder, the folder of its export,
@@ -82,9 +85,14 @@ pub fn read_all(path: &Path) -> Result<Vec<Trace>, TraceError> {
 }
 
 fn read_profile(profile: &Profile) -> Result<Vec<Trace>, TraceError> {
-    match profile {
-        Profile::Text(files) => Ok(vec![text::read(files)?]),
-        Profile::Database(files) => database::read(files),
-        Profile::Dump(path) => Err(TraceError::OnlyDump { path: path.clone() }),
+    let mut traces = match profile {
+        Profile::Text(files) => vec![text::read(files)?],
+        Profile::Database(files) => database::read(files)?,
+        Profile::Dump(path) => return Err(TraceError::OnlyDump { path: path.clone() }),
+    };
+    // Of several devices, whose graph it is is unknown.
+    if let ([trace], Some(path)) = (traces.as_mut_slice(), dump::beside(profile.main_file())?) {
+        Dump::read(&path)?.join(trace);
     }
+    Ok(traces)
 }

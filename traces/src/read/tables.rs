@@ -48,6 +48,7 @@ pub(crate) fn fill(
             launch: None,
             framework_op: None,
             detail: None,
+            event: None,
         });
     }
     for row in &table.collectives {
@@ -129,6 +130,7 @@ fn add_task_time(timeline: &mut Timeline, path: &Path) -> Result<(), TraceError>
             launch: None,
             framework_op: None,
             detail: None,
+            event: None,
         });
     }
     Ok(())

@@ -319,6 +319,7 @@ impl Reader {
             launch: None,
             framework_op: None,
             detail: None,
+            event: None,
         });
         Ok(())
     }

@@ -41,6 +41,11 @@ impl<'a> Steps<'a> {
             Some((_, (end, put))) if at <= *end => *put,
             _ => at,
         };
+        self.at(at)
+    }
+
+    /// The step whose marker holds a moment.
+    fn at(&self, at: i64) -> Option<u32> {
         let after = self
             .trace
             .steps
@@ -55,7 +60,14 @@ impl<'a> Steps<'a> {
         if let Some(issue) = issue {
             return self.of_host(issue.thread, issue.at);
         }
-        let detail = self.trace.tasks.get(task)?.detail?;
-        self.trace.details.get(detail as usize)?.step
+        let task = self.trace.tasks.get(task)?;
+        let detail = task
+            .detail
+            .and_then(|at| self.trace.details.get(at as usize));
+        match detail.and_then(|detail| detail.step) {
+            // Steps of a sunk graph are marked on the device's own clock.
+            None if self.trace.host.is_empty() => self.at(task.span.start),
+            known => known,
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Tests of the readers on synthetic profiles and on real captures.
 
 mod captures;
+mod dumps;
 mod formats;
 mod inspecting;
 mod malformed;

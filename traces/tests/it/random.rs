@@ -252,6 +252,7 @@ fn tasks(trace: &mut Trace, random: &mut Random, size: u64, form: Form) {
             launch: None,
             framework_op: None,
             detail: None,
+            event: None,
         });
     }
     trace
@@ -378,7 +379,7 @@ fn planes(trace: &mut Trace, random: &mut Random) {
         let collective = if all().any(|(_, op)| same(op)) {
             all().find(|(_, op)| same(op) && holds(op))
         } else {
-            all().filter(|(_, op)| holds(op)).last()
+            all().rfind(|(_, op)| holds(op))
         };
         let collective = collective.map(|(index, _)| index as u32);
         let mut text = |random: &mut Random, list: &[&str]| {

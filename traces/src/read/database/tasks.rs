@@ -81,6 +81,7 @@ pub(super) fn read(
             launch: None,
             framework_op: None,
             detail: None,
+            event: None,
         });
         ids.push(id);
         Ok(())
