@@ -54,6 +54,9 @@ pub(crate) enum Verb {
         after_help = "Examples:\n  ascsim anonymise prof_dir -o shared\n  ascsim anonymise prof_dir -o shared --drop-shapes --form text"
     )]
     Anonymise(Anonymise),
+    /// Run a checked schedule on devices, or on the emulator of devices.
+    #[command(after_help = RUN_HELP)]
+    Run(Run),
     /// Show a schedule as text, and its hashes.
     #[command(
         after_help = "Examples:\n  ascsim show schedule.json\n  ascsim import prof_dir -o - | ascsim show -"
@@ -81,6 +84,12 @@ Examples:
   ascsim what-if prof_dir --apply move-to-stream:select=module=*shared*,stream=side,after=name=Cast,before=name=Add
   ascsim what-if schedule.json --apply graph:us=20 --json
   ascsim what-if --list";
+
+const RUN_HELP: &str = "\
+Examples:
+  ascsim run schedule.json --certificate schedule.certificate
+  ascsim run schedule.json --certificate schedule.certificate --backend emulator --steps 10
+  ascsim run schedule.json --certificate schedule.certificate --backend emulator --trace recorded";
 
 /// Arguments of `what-if`.
 #[derive(Debug, Args)]
@@ -247,6 +256,53 @@ pub(crate) struct Show {
     /// Print only the hashes, as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// A schedule file, or - for standard input.
+    pub path: PathBuf,
+    /// The certificate that admits it, as `ascsim check --certify` writes it.
+    #[arg(long, value_name = "FILE")]
+    pub certificate: PathBuf,
+    /// What runs it.
+    #[arg(long, value_enum, default_value_t = BackendName::Acl)]
+    pub backend: BackendName,
+    /// The library to open instead of the one that the backend looks for (acl: `ASCSIM_ACL_LIB`,
+    /// then `libascendcl.so`, then `libacl_rt.so`; emulator: beside the program).
+    #[arg(long, value_name = "FILE")]
+    pub library: Option<PathBuf>,
+    /// How often to run it.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub steps: u64,
+    /// Capture each rank's ops once and replay them, instead of submitting them in each step.
+    #[arg(long)]
+    pub graph: bool,
+    /// Write what was recorded of each rank as a profile below this folder, for `ascsim import`.
+    #[arg(long, value_name = "FOLDER")]
+    pub trace: Option<PathBuf>,
+    /// How long the host waits for a stream, in ms.
+    #[arg(long, value_name = "MS", default_value_t = 60_000, value_parser = clap::value_parser!(u32).range(1..=2_147_483_647))]
+    pub timeout: u32,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Replace files that exist.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// What runs a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BackendName {
+    /// The devices of this machine, through CANN.
+    Acl,
+    /// Devices as the certificate names them, emulated with an exact clock; kernels without a
+    /// binding only take time. `ASCSIM_EMULATOR` changes the devices.
+    Emulator,
+    /// Nothing: everything is refused or accepted as by `acl`, and nothing is done.
+    Null,
 }
 
 /// A file format with a published schema.

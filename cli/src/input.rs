@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ascsim_schedules::format::{self, ReadError};
 use ascsim_schedules::hash::content_hash;
-use ascsim_schedules::{Schedule, library};
+use ascsim_schedules::{Certificate, Schedule, library};
 use ascsim_sim::Options;
 use ascsim_studies::{Input, Source, SourceKind, Variant};
 
@@ -36,6 +36,14 @@ pub(crate) fn schedule_or_profile(path: &Path, step: Option<u32>) -> Result<Sche
 fn no_step(step: Option<u32>) -> Result<(), Failure> {
     let why = "--step chooses a step of a profile, but the input is a schedule";
     step.map_or(Ok(()), |_| Err(Failure::Input(why.to_owned())))
+}
+
+/// Reads the certificate in a file.
+///
+/// # Errors
+/// If it cannot be read or is no certificate.
+pub(crate) fn certificate(path: &Path) -> Result<Certificate, Failure> {
+    serde_json::from_slice(&bytes(path)?).map_err(|error| in_file(path, &error))
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {

@@ -201,6 +201,11 @@ impl<B: Backend> Executor<B> {
         &mut self.backend
     }
 
+    /// The name of the backend.
+    pub fn backend_name(&self) -> &str {
+        self.backend.name()
+    }
+
     /// The index of a rank's buffer.
     pub fn buffer(&self, rank: u32, name: &str) -> Option<usize> {
         let resources = &self.plan.resources;

@@ -23,8 +23,11 @@ mod backend;
 mod checked;
 mod executor;
 mod plan;
+pub mod profile;
 
-pub use backend::{AclBackend, Backend, BackendError, Bindings, Callback, DeviceInfo, NullBackend};
+pub use backend::{
+    AclBackend, Backend, BackendError, Bindings, Callback, DeviceInfo, NullBackend, TaskSpan,
+};
 pub use checked::{Checked, Refusal};
 pub use executor::{Executor, Mode, Observer, RunError, Silent};
 pub use plan::{

@@ -6,6 +6,7 @@ mod completions;
 mod import;
 mod inspect;
 mod replay;
+mod run;
 mod schema;
 mod show;
 mod what_if;
@@ -25,6 +26,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Verb::Inspect(arguments) => inspect::run(&arguments),
         Verb::Import(arguments) => import::run(&arguments),
         Verb::Replay(arguments) => replay::run(&arguments),
+        Verb::Run(arguments) => run::run(&arguments),
         Verb::Show(arguments) => show::run(&arguments),
         Verb::Schema { format } => schema::run(format),
         Verb::Completions { shell } => completions::run(shell),

@@ -5,6 +5,7 @@ mod captures;
 mod check;
 mod documents;
 mod files;
+mod run;
 mod what_if;
 
 use std::path::{Path, PathBuf};

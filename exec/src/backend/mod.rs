@@ -84,6 +84,30 @@ pub trait Backend {
     /// # Errors
     /// If there are not so many.
     fn read(&mut self, buffer: usize, offset: u64, bytes: &mut [u8]) -> Result<(), BackendError>;
+
+    /// Takes what it recorded of the tasks that have ended since the last call, in the order of
+    /// their ends; nothing if it records nothing. So far only the emulator does.
+    ///
+    /// # Errors
+    /// If the record cannot be read.
+    fn take_spans(&mut self) -> Result<Option<Vec<TaskSpan>>, BackendError> {
+        Ok(None)
+    }
+}
+
+/// When a task ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskSpan {
+    /// Index of its rank in [`Resources::ranks`].
+    pub rank: usize,
+    /// Its op, as [`Step::op`].
+    pub op: u32,
+    /// The id of its stream on the device.
+    pub stream: u32,
+    /// When it started, in ns of the device's clock. A wait starts when its stream reaches it.
+    pub start_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
 }
 
 /// What a device is and has left.

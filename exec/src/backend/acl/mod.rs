@@ -6,7 +6,7 @@ mod queue;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Backend, BackendError, Bindings, DeviceInfo};
+use super::{Backend, BackendError, Bindings, DeviceInfo, TaskSpan};
 use crate::acl::{
     Acl, AclError, Binary, Capabilities, Capability, Communicator, Context, DeviceMemory, Event,
     Function, Graph, GraphMode, Notify, PinnedMemory, Stream, StreamFlags,
@@ -342,6 +342,25 @@ impl Backend for AclBackend {
             Buffer::Pinned(memory) => memory.read(offset, bytes)?,
         }
         Ok(())
+    }
+
+    fn take_spans(&mut self) -> Result<Option<Vec<TaskSpan>>, BackendError> {
+        if !self.capabilities.has(Capability::TimedKernels) {
+            return Ok(None);
+        }
+        let records = self.acl.emulator_trace()?;
+        // Tasks without a tag are our own, such as the joins of captures.
+        let spans = records.iter().filter_map(|record| {
+            let (rank, op) = queue::tagged(record.tag)?;
+            Some(TaskSpan {
+                rank,
+                op,
+                stream: record.stream,
+                start_ns: record.start_ns,
+                end_ns: record.end_ns,
+            })
+        });
+        Ok(Some(spans.collect()))
     }
 }
 

@@ -10,13 +10,25 @@ use crate::acl::{Capability, CmoKind, Communicator, Stream};
 use crate::backend::BackendError;
 use crate::plan::{CollectiveCall, Command, Place, Step};
 
+/// What the emulator's trace shows for a step; never 0.
+fn tag(step: &Step) -> u64 {
+    ((step.rank as u64) << 32 | u64::from(step.op)) + 1
+}
+
+/// Rank index and op of a tag.
+pub(super) fn tagged(tag: u64) -> Option<(usize, u32)> {
+    let tag = tag.checked_sub(1)?;
+    let rank = usize::try_from(tag >> 32).ok()?;
+    Some((rank, u32::try_from(tag & u64::from(u32::MAX)).ok()?))
+}
+
 impl AclBackend {
     pub(super) fn hint(&self, step: &Step) -> Result<(), BackendError> {
         if !self.capabilities.has(Capability::TimedKernels) {
             return Ok(());
         }
         let task = EmulatorTask {
-            tag: ((step.rank as u64) << 32 | u64::from(step.op)) + 1,
+            tag: tag(step),
             duration_ns: step.shape.duration_ns,
             aic: step.shape.aic,
             aiv: step.shape.aiv,
