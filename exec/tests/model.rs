@@ -5,8 +5,6 @@
 //! What depends on which of two streams is faster is not generated: each notify and each flag event
 //! is waited for by one stream only, and each word is written by one stream only, so that words grow.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 
@@ -327,7 +325,7 @@ impl<'a> Both<'a> {
 
 #[test]
 fn the_emulator_replies_as_the_model_of_acl() {
-    let acl = Acl::open(Some(OsStr::new(&support::emulator()))).unwrap();
+    let acl = Acl::open(Some(OsStr::new(&ascsim_tests::emulator()))).unwrap();
     acl.emulator_configure("clock=virtual").unwrap();
     let config = Config {
         cases: 20_000,

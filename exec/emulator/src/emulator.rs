@@ -334,7 +334,16 @@ impl Session<'_> {
         self.locked_mut().threads.insert(thread);
     }
 
-    /// Waits until `ready` gives a result.
+    /// If the context of the thread is gone: nobody waits for the thread any more.
+    pub(crate) fn leave_context(&mut self) {
+        if self.contexts.get(self.host.context).is_err() {
+            let thread = self.host.id;
+            self.locked_mut().threads.remove(&thread);
+        }
+    }
+
+    /// Waits until `ready` gives a result. With the virtual clock, `timeout` is over when neither
+    /// the devices nor a thread with a context can do anything before it.
     pub(crate) fn wait<T>(
         &mut self,
         timeout: Option<u64>,
@@ -367,8 +376,8 @@ impl Session<'_> {
         deadline: Option<u64>,
         began: Instant,
     ) -> Result<(), Unmet> {
-        let left = timeout.map(|timeout| timeout.saturating_sub(began.elapsed()));
         if !self.config.virtual_clock {
+            let left = timeout.map(|timeout| timeout.saturating_sub(began.elapsed()));
             if left == Some(Duration::ZERO) {
                 return Err(Unmet::TimedOut);
             }
@@ -381,12 +390,12 @@ impl Session<'_> {
             self.sleep(None);
             return Ok(());
         }
-        let due = self.next_timer();
-        if let Some(due) = due.filter(|due| deadline.is_none_or(|deadline| *due <= deadline)) {
-            on_device_side(|| self.pass(due));
+        if on_device_side(|| self.step(deadline)) {
             self.emulator.changed.notify_all();
             return Ok(());
         }
+        // Nothing can happen by itself: only another thread could still do something. How long that
+        // one takes says nothing about virtual time, so this does not give up before all wait.
         let state = self.locked();
         let alone = state
             .threads
@@ -394,14 +403,13 @@ impl Session<'_> {
             .all(|thread| state.blocked.contains_key(thread));
         let first = state.blocked.values().flatten().min().copied();
         match deadline {
-            Some(deadline) if alone && first == Some(deadline) || left == Some(Duration::ZERO) => {
-                let now = self.now.max(deadline);
-                self.now = now;
+            Some(deadline) if alone && first == Some(deadline) => {
+                self.now = self.now.max(deadline);
                 Err(Unmet::TimedOut)
             }
             None if alone && first.is_none() => Err(Unmet::Deadlock),
             _ => {
-                self.sleep(left);
+                self.sleep(None);
                 Ok(())
             }
         }

@@ -1,15 +1,16 @@
 //! How tasks start and end: the device side.
 //!
 //! 1. A stream runs its tasks one after the other.
-//! 2. Streams are looked at in the order in which the tasks at their heads were issued, so that free
-//!    cores go to the task that was issued first.
+//! 2. Streams are looked at in the order in which the tasks at their heads were issued. Free cores are
+//!    handed out after everything else of an instant, so that they go to the task that was issued
+//!    first.
 //! 3. A kernel's blocks start as cores become free, or all at once in batch mode.
 //! 4. What a task does to memory and signals happens at the moment it ends.
 
 use crate::fault::{Fault, Outcome, code};
 use crate::raw::HostCall;
 use crate::table::Key;
-use crate::task::{Shape, Task, TraceRecord, Work};
+use crate::task::{Task, TraceRecord, Work};
 use crate::world::World;
 
 /// What the task at the head of a stream is doing.
@@ -34,7 +35,7 @@ pub(crate) struct Timer {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Due {
+pub(crate) enum Due {
     End,
     /// So many units of blocks end.
     Units(u32),
@@ -44,68 +45,46 @@ enum Due {
     KernelTimeout,
 }
 
-/// A unit of blocks: cores that start together. `units` of them make up a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Units {
-    units: u32,
-    aic: u32,
-    aiv: u32,
-}
-
-impl Units {
-    /// Splits the cores of a kernel, none of which may exceed those of the device.
-    fn of(shape: &Shape, aic: u32, aiv: u32) -> Self {
-        let (aic, aiv) = (shape.aic.min(aic), shape.aiv.min(aiv));
-        match (aic, aiv) {
-            (0, 0) => Self { units: 0, aic, aiv },
-            (0, units) => Self {
-                units,
-                aic: 0,
-                aiv: 1,
-            },
-            (units, 0) => Self {
-                units,
-                aic: 1,
-                aiv: 0,
-            },
-            (units, _) if aiv % units == 0 => Self {
-                units,
-                aic: 1,
-                aiv: aiv / units,
-            },
-            // No even split: all cores together.
-            _ => Self { units: 1, aic, aiv },
-        }
-    }
-}
-
 impl World {
-    /// Starts and ends whatever can start or end now.
+    /// Starts and ends whatever can start or end now without cores.
     ///
     /// # Complexity
     /// O(s log s) for s streams with tasks, each time something changes.
     pub(crate) fn settle(&mut self) {
-        loop {
-            let mut heads: Vec<((u64, u32), Key)> = Vec::with_capacity(self.active.len());
-            for key in &self.active {
-                let Ok(stream) = self.streams.get(*key) else {
-                    continue;
-                };
-                if let Some(task) = stream.queue.front()
-                    && stream.run != Run::Running
-                {
-                    heads.push((task.issue, *key));
-                }
-            }
-            heads.sort_unstable();
-            let mut changed = false;
-            for (_, key) in heads {
-                changed |= self.advance(key);
-            }
-            if !changed {
-                return;
+        while self.advance_heads(false) {}
+    }
+
+    /// Hands free cores out. Whether anything changed.
+    fn hand_out(&mut self) -> bool {
+        let mut changed = false;
+        while self.advance_heads(true) {
+            changed = true;
+            self.settle();
+        }
+        changed
+    }
+
+    /// Brings the heads of all streams forward that need cores, or those that do not. Whether
+    /// anything changed.
+    fn advance_heads(&mut self, with_cores: bool) -> bool {
+        let mut heads: Vec<((u64, u32), Key)> = Vec::with_capacity(self.active.len());
+        for key in &self.active {
+            let Ok(stream) = self.streams.get(*key) else {
+                continue;
+            };
+            if let Some(task) = stream.queue.front()
+                && stream.run != Run::Running
+                && needs_cores(stream.run, task) == with_cores
+            {
+                heads.push((task.issue, *key));
             }
         }
+        heads.sort_unstable();
+        let mut changed = false;
+        for (_, key) in heads {
+            changed |= self.advance(key);
+        }
+        changed
     }
 
     /// When the next timer is due.
@@ -127,27 +106,50 @@ impl World {
     }
 
     /// Lets time pass until `time`, and everything happen that is due by then. Whether anything did.
+    /// With the virtual clock, what `time` itself brings may still change: cores are handed out when
+    /// it is over.
     pub(crate) fn pass(&mut self, time: u64) -> bool {
         let mut happened = false;
-        while let Some(due) = self.next_timer()
-            && due <= time
-        {
-            happened = true;
-            self.now = self.now.max(due);
-            if let Some((_, timer)) = self.timers.pop_first() {
-                self.fire(timer);
+        loop {
+            let due = self.next_timer();
+            if let Some(due) = due.filter(|due| *due <= self.now) {
+                happened = true;
+                if let Some((_, timer)) = self.timers.pop_first() {
+                    self.fire(timer);
+                }
+                // Everything of one instant ends before anything starts.
+                if self.next_timer() != Some(due) {
+                    self.settle();
+                }
+                continue;
             }
-            // Everything of one instant ends before anything starts, so that cores which become free
-            // together are handed out together.
-            if self.next_timer() != Some(due) {
-                self.settle();
+            if (self.now < time || !self.config.virtual_clock) && self.hand_out() {
+                happened = true;
+                continue;
+            }
+            match due {
+                Some(due) if due <= time => self.now = due,
+                _ => break,
             }
         }
         self.now = self.now.max(time);
         happened
     }
 
-    fn timer(&mut self, after: u64, stream: Key, what: Due) {
+    /// With the virtual clock: lets the next thing happen, but nothing later than `most`. Whether
+    /// anything did.
+    pub(crate) fn step(&mut self, most: Option<u64>) -> bool {
+        if self.hand_out() {
+            return true;
+        }
+        let due = self.next_timer();
+        match due.filter(|due| most.is_none_or(|most| *due <= most)) {
+            Some(due) => self.pass(due),
+            None => false,
+        }
+    }
+
+    pub(crate) fn timer(&mut self, after: u64, stream: Key, what: Due) {
         let Some(run_id) = self.streams.find(stream).map(|stream| stream.run_id) else {
             return;
         };
@@ -251,7 +253,7 @@ impl World {
     }
 
     /// Marks the head as running.
-    fn hold(&mut self, key: Key) {
+    pub(crate) fn hold(&mut self, key: Key) {
         let now = self.now;
         if let Some(stream) = self.streams.find(key) {
             stream.run = Run::Running;
@@ -286,119 +288,6 @@ impl World {
             _ => true,
         };
         Ok(met.then_some(()))
-    }
-
-    fn start_kernel(&mut self, key: Key, shape: &Shape) {
-        let units = Units::of(shape, self.config.aic, self.config.aiv).units;
-        if units == 0 {
-            if shape.duration == 0 {
-                return self.end(key, Ok(()));
-            }
-            self.hold(key);
-            return self.timer(shape.duration, key, Due::End);
-        }
-        if let Some(stream) = self.streams.find(key) {
-            stream.run = Run::Blocks {
-                waiting: units,
-                running: 0,
-            };
-        }
-    }
-
-    /// Gives free cores to the blocks of the kernel at the head. Whether it took any.
-    fn grant(&mut self, key: Key, shape: &Shape) -> bool {
-        let cores = Units::of(shape, self.config.aic, self.config.aiv);
-        let (now, timeout) = (self.now, self.kernel_timeout);
-        let Some(stream) = self.streams.find(key) else {
-            return false;
-        };
-        let Run::Blocks { waiting, running } = stream.run else {
-            return false;
-        };
-        let device = &mut self.devices[stream.device as usize];
-        let fit = |free: u32, each: u32| free.checked_div(each).unwrap_or(u32::MAX);
-        let most = fit(device.free_aic, cores.aic)
-            .min(fit(device.free_aiv, cores.aiv))
-            .min(waiting);
-        if most == 0 || (shape.batch && most < waiting) {
-            return false;
-        }
-        let taken = [most * cores.aic, most * cores.aiv];
-        device.take(taken);
-        stream.held = [stream.held[0] + taken[0], stream.held[1] + taken[1]];
-        if waiting == cores.units {
-            stream.started = now;
-        }
-        let (waiting, running) = (waiting - most, running + most);
-        stream.run = Run::Blocks { waiting, running };
-        if waiting == 0 && (shape.sync_all || running == cores.units) {
-            stream.run = Run::Running;
-        }
-        if shape.sync_all {
-            if waiting == 0 {
-                self.timer(shape.duration, key, Due::Units(running));
-            } else if running == most {
-                self.timer(timeout, key, Due::KernelTimeout);
-            }
-        } else {
-            self.timer(shape.duration, key, Due::Units(most));
-        }
-        true
-    }
-
-    fn end_units(&mut self, key: Key, count: u32) {
-        let (aic, aiv) = (self.config.aic, self.config.aiv);
-        let Some(stream) = self.streams.find(key) else {
-            return;
-        };
-        let Some(shape) = stream.queue.front().map(|task| task.shape) else {
-            return;
-        };
-        let cores = Units::of(&shape, aic, aiv);
-        let device = &mut self.devices[stream.device as usize];
-        let last = match &mut stream.run {
-            Run::Blocks { waiting, running } => {
-                *running -= count;
-                *waiting == 0 && *running == 0
-            }
-            // All blocks started together.
-            _ => true,
-        };
-        let freed = [count * cores.aic, count * cores.aiv];
-        device.give(freed);
-        stream.held = [stream.held[0] - freed[0], stream.held[1] - freed[1]];
-        if last {
-            stream.run = Run::Idle;
-            self.end(key, Ok(()));
-        }
-    }
-
-    /// Takes the cores of a collective, all at once.
-    fn take_cores(&mut self, key: Key, shape: &Shape) -> bool {
-        let cores = [
-            shape.aic.min(self.config.aic),
-            shape.aiv.min(self.config.aiv),
-        ];
-        let Some(stream) = self.streams.find(key) else {
-            return false;
-        };
-        let device = &mut self.devices[stream.device as usize];
-        if device.free_aic < cores[0] || device.free_aiv < cores[1] {
-            return false;
-        }
-        device.take(cores);
-        stream.held = cores;
-        true
-    }
-
-    /// Gives back what the head of the stream holds.
-    fn release(&mut self, key: Key) {
-        let Some(stream) = self.streams.find(key) else {
-            return;
-        };
-        let held = std::mem::take(&mut stream.held);
-        self.devices[stream.device as usize].give(held);
-        stream.run = Run::Idle;
     }
 
     fn start_host(&mut self, key: Key, call: HostCall) {
@@ -560,5 +449,14 @@ fn wait_timeout(work: &Work) -> Option<u64> {
             *timeout
         }
         _ => None,
+    }
+}
+
+/// Whether the task at a head waits for cores.
+fn needs_cores(run: Run, task: &Task) -> bool {
+    match (run, &task.work) {
+        (Run::Blocks { .. }, _) => true,
+        (_, Work::Collective(_)) => task.shape.aic > 0 || task.shape.aiv > 0,
+        _ => false,
     }
 }

@@ -17,6 +17,7 @@ pub mod abi;
 mod capture;
 mod collective;
 mod config;
+mod cores;
 mod emulator;
 mod engine;
 mod event;

@@ -106,6 +106,7 @@ impl Session<'_> {
             self.drop_context(context)?;
         }
         self.memory.free_device(index);
+        self.leave_context();
         Ok(())
     }
 
@@ -222,10 +223,8 @@ impl Session<'_> {
 
     /// With the virtual clock, a poll lets the next thing happen.
     pub(crate) fn poll(&mut self) {
-        if self.config.virtual_clock
-            && let Some(due) = self.next_timer()
-        {
-            self.pass(due);
+        if self.config.virtual_clock {
+            self.step(None);
         }
     }
 

@@ -5,8 +5,6 @@ use std::ffi::OsStr;
 
 use ascsim_exec::acl::{Acl, AclError, Capabilities, Code, Notify, Stream, StreamFlags};
 
-use crate::support;
-
 /// How long a case waits to see that something does not happen, in ms.
 pub(crate) const SHORT: Option<u32> = Some(60);
 /// How long a case waits for what must happen, in ms.
@@ -48,7 +46,7 @@ impl Gate<'_> {
 impl Lab {
     pub(crate) fn open() -> Self {
         let named = std::env::var_os("ASCSIM_ACL_LIB");
-        let path = named.is_none().then(support::emulator);
+        let path = named.is_none().then(ascsim_tests::emulator);
         let acl =
             Acl::open(path.as_deref().map(OsStr::new)).unwrap_or_else(|error| panic!("{error}"));
         let acl: &'static Acl = Box::leak(Box::new(acl));

@@ -11,8 +11,6 @@ mod lab;
 mod memory;
 mod runtime;
 mod signal;
-#[path = "../support/mod.rs"]
-mod support;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;

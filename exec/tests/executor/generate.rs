@@ -35,6 +35,27 @@ static BINARY: LazyLock<String> = LazyLock::new(|| {
     path.to_str().expect("the path is text").to_owned()
 });
 
+/// How streams of a rank are ordered; across ranks it is by notifies and words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signals {
+    /// Only by what a graph can hold.
+    Capturable,
+    /// By tasks of every kind.
+    Queued,
+    /// By the host, too.
+    All,
+}
+
+impl Signals {
+    fn kinds(self) -> u32 {
+        match self {
+            Self::Capturable => 3,
+            Self::Queued => 5,
+            Self::All => 6,
+        }
+    }
+}
+
 /// What an op does to memory.
 #[derive(Clone, Debug)]
 enum Effect {
@@ -78,7 +99,7 @@ pub(crate) struct Case {
     clocks: BTreeMap<(u32, usize), Clock>,
     /// By buffer, who accessed it.
     accesses: BTreeMap<(u32, u32), Vec<Touch>>,
-    capturable: bool,
+    signals: Signals,
     next: u32,
 }
 
@@ -98,9 +119,8 @@ fn access(index: u32, mode: AccessMode, peer: Peer) -> Access {
 }
 
 impl Case {
-    /// Makes a schedule from random numbers, six for each op; one that graphs can hold if
-    /// `capturable`.
-    pub(crate) fn new(choices: &[u32], capturable: bool) -> Self {
+    /// Makes a schedule from random numbers, six for each op.
+    pub(crate) fn new(choices: &[u32], signals: Signals) -> Self {
         let mut case = Self {
             schedule: Schedule {
                 name: "random".into(),
@@ -111,7 +131,7 @@ impl Case {
             ops: Default::default(),
             clocks: BTreeMap::new(),
             accesses: BTreeMap::new(),
-            capturable,
+            signals,
             next: 0,
         };
         for index in 0..BUFFERS {
@@ -190,7 +210,7 @@ impl Case {
             Peer::Rank(to.0)
         };
         let same_rank = from.0 == to.0;
-        match how % if self.capturable { 3 } else { 6 } {
+        match how % self.signals.kinds() {
             0 if same_rank => self.event(from, to, EventKind::Ex),
             3 if same_rank => self.event(from, to, EventKind::Default),
             4 if same_rank => self.event(from, to, EventKind::Sync),
