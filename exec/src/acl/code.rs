@@ -13,6 +13,9 @@ macro_rules! codes {
         impl Code {
             $(#[doc = $text] pub const $name: Self = Self($value);)*
 
+            /// All that are listed, by name.
+            pub const ALL: &[(&str, Self)] = &[$((stringify!($name), Self::$name)),*];
+
             /// What the code means, in a few words; none for one that is not listed.
             pub fn text(self) -> Option<&'static str> {
                 match self {

@@ -13,8 +13,11 @@
 mod api;
 mod code;
 mod error;
+#[cfg(feature = "bindgen")]
+pub mod headers;
 mod probe;
 pub mod raw;
+pub mod value;
 
 pub use api::{
     Acl, Binary, CmoKind, Communicator, Context, CoreKind, DeviceMemory, Event, EventFlags,

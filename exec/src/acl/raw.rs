@@ -75,6 +75,13 @@ macro_rules! functions {
             pub type $name = unsafe extern "C" fn($($type),*) -> $result;)*
         }
 
+        /// How each function is called, by name, to compare it with CANN's headers.
+        #[cfg(feature = "bindgen")]
+        pub fn signatures() -> Vec<(&'static str, super::headers::Signature)> {
+            use super::headers::Callable;
+            vec![$((stringify!($name), prototypes::$name::signature())),*]
+        }
+
         #[expect(non_snake_case, reason = "the names of the C functions")]
         #[expect(clippy::too_many_arguments, reason = "the shape of the C functions")]
         #[expect(clippy::missing_safety_doc, reason = "one contract for all, at the type")]
@@ -286,38 +293,38 @@ functions! {
     fn aclmdlRIExecute(graph: usize, milliseconds: i32) -> i32;
     fn aclmdlRIDestroy(graph: usize) -> i32;
 
-    fn HcclGetRootInfo(root: *mut RootInfo) -> i32;
+    fn HcclGetRootInfo(root: *mut RootInfo) -> u32;
     fn HcclCommInitRootInfo(
         ranks: u32, root: *const RootInfo, rank: u32, communicator: *mut usize,
-    ) -> i32;
-    fn HcclCommInitAll(count: u32, devices: *mut i32, communicators: *mut usize) -> i32;
-    fn HcclCommDestroy(communicator: usize) -> i32;
-    fn HcclGetCommAsyncError(communicator: usize, result: *mut i32) -> i32;
-    fn HcclBarrier(communicator: usize, stream: usize) -> i32;
+    ) -> u32;
+    fn HcclCommInitAll(count: u32, devices: *mut i32, communicators: *mut usize) -> u32;
+    fn HcclCommDestroy(communicator: usize) -> u32;
+    fn HcclGetCommAsyncError(communicator: usize, result: *mut i32) -> u32;
+    fn HcclBarrier(communicator: usize, stream: usize) -> u32;
     fn HcclAllReduce(
         send: usize, receive: usize, count: u64, dtype: u32, reduce: u32, communicator: usize,
         stream: usize,
-    ) -> i32;
+    ) -> u32;
     fn HcclReduceScatter(
         send: usize, receive: usize, count: u64, dtype: u32, reduce: u32, communicator: usize,
         stream: usize,
-    ) -> i32;
+    ) -> u32;
     fn HcclAllGather(
         send: usize, receive: usize, count: u64, dtype: u32, communicator: usize, stream: usize,
-    ) -> i32;
+    ) -> u32;
     fn HcclAlltoAll(
         send: usize, send_count: u64, send_dtype: u32, receive: usize, receive_count: u64,
         receive_dtype: u32, communicator: usize, stream: usize,
-    ) -> i32;
+    ) -> u32;
     fn HcclBroadcast(
         buffer: usize, count: u64, dtype: u32, root: u32, communicator: usize, stream: usize,
-    ) -> i32;
+    ) -> u32;
     fn HcclSend(
         send: usize, count: u64, dtype: u32, peer: u32, communicator: usize, stream: usize,
-    ) -> i32;
+    ) -> u32;
     fn HcclRecv(
         receive: usize, count: u64, dtype: u32, peer: u32, communicator: usize, stream: usize,
-    ) -> i32;
+    ) -> u32;
 
     fn aclrtSetDeviceResLimit(device: i32, kind: u32, value: u32) -> i32;
     fn aclrtGetDeviceResLimit(device: i32, kind: u32, value: *mut u32) -> i32;

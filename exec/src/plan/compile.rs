@@ -13,6 +13,7 @@ use super::{
     BufferSpec, Command, CommunicatorSpec, EventSpec, Place, Plan, PlanError, PlanErrorKind,
     RankSpec, Resources, Shape, Step, StreamSpec, issue,
 };
+use crate::acl::value;
 
 pub(super) type Try<T> = Result<T, PlanErrorKind>;
 
@@ -381,10 +382,10 @@ impl<'f, 's> Compiler<'f, 's> {
             OpKind::ValueWait(wait) => {
                 let word = self.place(rank, &wait.buffer, wait.offset, 8)?;
                 let condition = match wait.compare {
-                    Compare::Geq => 0,
-                    Compare::Eq => 1,
-                    Compare::And => 2,
-                    Compare::Nor => 3,
+                    Compare::Geq => value::ACL_STREAM_WAIT_VALUE_GEQ,
+                    Compare::Eq => value::ACL_STREAM_WAIT_VALUE_EQ,
+                    Compare::And => value::ACL_STREAM_WAIT_VALUE_AND,
+                    Compare::Nor => value::ACL_STREAM_WAIT_VALUE_NOR,
                 };
                 Command::ValueWait {
                     stream: stream()?,

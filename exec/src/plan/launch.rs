@@ -5,6 +5,7 @@ use ascsim_schedules::{Argument, CollectiveKind, Launch, ScheduleMode};
 
 use super::compile::{Compiler, Try};
 use super::{CollectiveCall, Command, GraphSpec, KernelArgument, KernelSpec, PlanErrorKind};
+use crate::acl::value;
 
 impl<'s> Compiler<'_, 's> {
     pub(super) fn kernel(&mut self, instance: &Instance<'s>, stream: usize) -> Try<Command> {
@@ -89,10 +90,10 @@ impl<'s> Compiler<'_, 's> {
         let bytes = self.number(instance.bytes().unwrap_or(&comm.bytes), "size")?;
         let count = bytes / size;
         let reduce = match comm.reduce.as_deref().unwrap_or("sum") {
-            "sum" => 0,
-            "prod" => 1,
-            "max" => 2,
-            "min" => 3,
+            "sum" => value::HCCL_REDUCE_SUM,
+            "prod" => value::HCCL_REDUCE_PROD,
+            "max" => value::HCCL_REDUCE_MAX,
+            "min" => value::HCCL_REDUCE_MIN,
             other => return Err(PlanErrorKind::Hccl(other.to_owned())),
         };
         let peer = comm.peer.unwrap_or(0);
@@ -211,14 +212,18 @@ pub(super) fn intern(names: &mut Vec<String>, name: &str) -> usize {
 /// Number and element size of an `HcclDataType`.
 fn data_type(name: &str) -> Try<(u32, u64)> {
     Ok(match name {
-        "int8" => (0, 1),
-        "int16" => (1, 2),
-        "int32" => (2, 4),
-        "fp16" => (3, 2),
-        "fp32" => (4, 4),
-        "int64" => (5, 8),
-        "uint8" => (7, 1),
-        "bf16" => (11, 2),
+        "int8" => (value::HCCL_DATA_TYPE_INT8, 1),
+        "int16" => (value::HCCL_DATA_TYPE_INT16, 2),
+        "int32" => (value::HCCL_DATA_TYPE_INT32, 4),
+        "int64" => (value::HCCL_DATA_TYPE_INT64, 8),
+        "uint8" => (value::HCCL_DATA_TYPE_UINT8, 1),
+        "uint16" => (value::HCCL_DATA_TYPE_UINT16, 2),
+        "uint32" => (value::HCCL_DATA_TYPE_UINT32, 4),
+        "uint64" => (value::HCCL_DATA_TYPE_UINT64, 8),
+        "fp16" => (value::HCCL_DATA_TYPE_FP16, 2),
+        "bf16" => (value::HCCL_DATA_TYPE_BFP16, 2),
+        "fp32" => (value::HCCL_DATA_TYPE_FP32, 4),
+        "fp64" => (value::HCCL_DATA_TYPE_FP64, 8),
         other => return Err(PlanErrorKind::Hccl(other.to_owned())),
     })
 }

@@ -1,6 +1,7 @@
 //! Devices, contexts and core limits (facts/acl.md sections 1 and 13).
 
 use super::{Acl, AclError, Stream, call, handles};
+use crate::acl::value;
 
 handles! {
     /// A context: what a thread works in.
@@ -11,9 +12,9 @@ handles! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoreKind {
     /// Cube cores.
-    Aic = 0,
+    Aic = value::ACL_RT_DEV_RES_CUBE_CORE as isize,
     /// Vector cores.
-    Aiv = 1,
+    Aiv = value::ACL_RT_DEV_RES_VECTOR_CORE as isize,
 }
 
 /// Milliseconds for a C time-out; none waits without limit.

@@ -2,6 +2,7 @@
 
 use super::device::milliseconds;
 use super::{Acl, AclError, DeviceMemory, Stream, call, handles};
+use crate::acl::value;
 
 handles! {
     /// An event.
@@ -16,13 +17,13 @@ pub struct EventFlags(pub u32);
 
 impl EventFlags {
     /// Streams can wait for it.
-    pub const SYNC: Self = Self(0x1);
+    pub const SYNC: Self = Self(value::ACL_EVENT_SYNC);
     /// It takes time stamps.
-    pub const TIME_LINE: Self = Self(0x8);
+    pub const TIME_LINE: Self = Self(value::ACL_EVENT_TIME_LINE);
     /// Streams can wait for it, and it takes time stamps.
-    pub const SYNC_TIME_LINE: Self = Self(0x9);
+    pub const SYNC_TIME_LINE: Self = Self(Self::SYNC.0 | Self::TIME_LINE.0);
     /// A captured graph can wait for it and reset it.
-    pub const EXTERNAL: Self = Self(0x20);
+    pub const EXTERNAL: Self = Self(value::ACL_EVENT_EXTERNAL);
 }
 
 /// Answers of the queries, whose numbers differ from each other (facts/acl.md section 3).
@@ -68,7 +69,11 @@ impl Acl {
 
     /// Records an event in a capture for waits outside.
     pub fn record_event_external(&self, event: &Event, stream: &Stream) -> Result<(), AclError> {
-        call!(self, aclrtRecordEventWithFlag(event.0, stream.as_raw(), 1))
+        let flag = value::ACL_EVENT_RECORD_EXTERNAL;
+        call!(
+            self,
+            aclrtRecordEventWithFlag(event.0, stream.as_raw(), flag)
+        )
     }
 
     /// Makes the stream wait for an event.
@@ -94,7 +99,12 @@ impl Acl {
     pub fn wait_event_external(&self, stream: &Stream, event: &Event) -> Result<(), AclError> {
         call!(
             self,
-            aclrtStreamWaitEventWithFlag(stream.as_raw(), event.0, 0, 1)
+            aclrtStreamWaitEventWithFlag(
+                stream.as_raw(),
+                event.0,
+                0,
+                value::ACL_EVENT_WAIT_EXTERNAL
+            )
         )
     }
 
@@ -107,7 +117,7 @@ impl Acl {
     pub fn event_status(&self, event: &Event) -> Result<QueryStatus, AclError> {
         let mut status = 0;
         call!(self, aclrtQueryEventStatus(event.0, &raw mut status))?;
-        Ok(if status == 1 {
+        Ok(if status == value::ACL_EVENT_RECORDED_STATUS_COMPLETE {
             QueryStatus::Complete
         } else {
             QueryStatus::NotReady
@@ -118,7 +128,7 @@ impl Acl {
     pub fn event_status_old(&self, event: &Event) -> Result<QueryStatus, AclError> {
         let mut status = 0;
         call!(self, aclrtQueryEvent(event.0, &raw mut status))?;
-        Ok(if status == 0 {
+        Ok(if status == value::ACL_EVENT_STATUS_COMPLETE {
             QueryStatus::Complete
         } else {
             QueryStatus::NotReady
@@ -129,7 +139,7 @@ impl Acl {
     pub fn event_wait_status(&self, event: &Event) -> Result<QueryStatus, AclError> {
         let mut status = 0;
         call!(self, aclrtQueryEventWaitStatus(event.0, &raw mut status))?;
-        Ok(if status == 0 {
+        Ok(if status == value::ACL_EVENT_WAIT_STATUS_COMPLETE {
             QueryStatus::Complete
         } else {
             QueryStatus::NotReady
@@ -172,7 +182,8 @@ impl Acl {
     /// Creates a notify on the thread's device.
     pub fn create_notify(&self) -> Result<Notify, AclError> {
         let mut notify = 0;
-        call!(self, aclrtCreateNotify(&raw mut notify, 0))?;
+        let flag = u64::from(value::ACL_NOTIFY_DEFAULT);
+        call!(self, aclrtCreateNotify(&raw mut notify, flag))?;
         Ok(Notify(notify))
     }
 

@@ -2,6 +2,7 @@
 
 use super::device::milliseconds;
 use super::{Acl, AclError, Stream, call, handles};
+use crate::acl::value;
 
 handles! {
     /// A captured graph.
@@ -14,11 +15,11 @@ handles! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphMode {
     /// All threads.
-    Global = 0,
+    Global = value::ACL_MODEL_RI_CAPTURE_MODE_GLOBAL as isize,
     /// This thread.
-    ThreadLocal = 1,
+    ThreadLocal = value::ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL as isize,
     /// Nobody.
-    Relaxed = 2,
+    Relaxed = value::ACL_MODEL_RI_CAPTURE_MODE_RELAXED as isize,
 }
 
 impl Acl {
@@ -41,7 +42,7 @@ impl Acl {
             self,
             aclmdlRICaptureGetInfo(stream.as_raw(), &raw mut status, &raw mut graph)
         )?;
-        Ok(status != 0)
+        Ok(status != value::ACL_MODEL_RI_CAPTURE_STATUS_NONE)
     }
 
     /// Sets what captures forbid this thread, and returns what was set.
@@ -49,8 +50,8 @@ impl Acl {
         let mut mode = mode as u32;
         call!(self, aclmdlRICaptureThreadExchangeMode(&raw mut mode))?;
         Ok(match mode {
-            0 => GraphMode::Global,
-            1 => GraphMode::ThreadLocal,
+            value::ACL_MODEL_RI_CAPTURE_MODE_GLOBAL => GraphMode::Global,
+            value::ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL => GraphMode::ThreadLocal,
             _ => GraphMode::Relaxed,
         })
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::{Acl, AclError, Stream, argument, call, handles};
 use crate::acl::raw::{LaunchAttribute, LaunchConfig};
+use crate::acl::value;
 
 handles! {
     /// A loaded binary.
@@ -14,7 +15,7 @@ handles! {
 }
 
 /// `ACL_RT_LAUNCH_KERNEL_ATTR_SCHEM_MODE`
-const SCHEDULE_MODE: u32 = 1;
+const SCHEDULE_MODE: u32 = value::ACL_RT_LAUNCH_KERNEL_ATTR_SCHEM_MODE;
 
 impl Acl {
     /// Loads a binary from a file, whose path must be absolute.

@@ -5,10 +5,11 @@ use std::ptr::NonNull;
 
 use super::{Acl, AclError, Stream, argument, call};
 
-const HOST_TO_HOST: u32 = 0;
-const HOST_TO_DEVICE: u32 = 1;
-const DEVICE_TO_HOST: u32 = 2;
-const DEVICE_TO_DEVICE: u32 = 3;
+use crate::acl::value::{
+    self, ACL_MEMCPY_DEVICE_TO_DEVICE as DEVICE_TO_DEVICE,
+    ACL_MEMCPY_DEVICE_TO_HOST as DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE as HOST_TO_DEVICE,
+    ACL_MEMCPY_HOST_TO_HOST as HOST_TO_HOST,
+};
 
 /// Device memory.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,10 +35,10 @@ unsafe impl Sync for PinnedMemory {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names of the operations")]
 pub enum CmoKind {
-    Prefetch = 0,
-    WriteBack = 1,
-    Invalidate = 2,
-    Flush = 3,
+    Prefetch = value::ACL_RT_CMO_TYPE_PREFETCH as isize,
+    WriteBack = value::ACL_RT_CMO_TYPE_WRITEBACK as isize,
+    Invalidate = value::ACL_RT_CMO_TYPE_INVALID as isize,
+    Flush = value::ACL_RT_CMO_TYPE_FLUSH as isize,
 }
 
 fn range(
@@ -132,7 +133,11 @@ impl Acl {
         let mut address = 0;
         call!(
             self,
-            aclrtMalloc(&raw mut address, size("aclrtMalloc", bytes)?, 0)
+            aclrtMalloc(
+                &raw mut address,
+                size("aclrtMalloc", bytes)?,
+                value::ACL_MEM_MALLOC_HUGE_FIRST
+            )
         )?;
         Ok(DeviceMemory { address, bytes })
     }
@@ -164,7 +169,10 @@ impl Acl {
     pub fn memory_info(&self) -> Result<(usize, usize), AclError> {
         let (mut free, mut total) = (0, 0);
         // 1: ACL_HBM_MEM.
-        call!(self, aclrtGetMemInfo(1, &raw mut free, &raw mut total))?;
+        call!(
+            self,
+            aclrtGetMemInfo(value::ACL_HBM_MEM, &raw mut free, &raw mut total)
+        )?;
         Ok((free, total))
     }
 

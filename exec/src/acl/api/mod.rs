@@ -71,7 +71,8 @@ macro_rules! call {
         let acl: &Acl = $acl;
         // SAFETY: see the macro.
         let code = unsafe { acl.functions.$name($($argument),*) }?;
-        acl.check(stringify!($name), code)
+        // HCCL's codes have no sign.
+        acl.check(stringify!($name), i64::from(code))
     }};
 }
 use call;
@@ -112,10 +113,11 @@ impl Acl {
         self.functions.has(symbol)
     }
 
-    fn check(&self, function: &'static str, code: i32) -> Result<(), AclError> {
+    fn check(&self, function: &'static str, code: i64) -> Result<(), AclError> {
         if code == 0 {
             return Ok(());
         }
+        let code = i32::try_from(code).unwrap_or(i32::MAX);
         let message = self.recent_message().unwrap_or_default();
         Err(AclError::Call {
             function,

@@ -4,6 +4,7 @@ use std::ffi::c_void;
 
 use super::device::milliseconds;
 use super::{Acl, AclError, call, handles};
+use crate::acl::value;
 
 handles! {
     /// A stream: a FIFO of tasks.
@@ -21,18 +22,18 @@ pub struct StreamFlags(pub u32);
 
 impl StreamFlags {
     /// Slower to create, faster to launch on.
-    pub const FAST_LAUNCH: Self = Self(0x1);
+    pub const FAST_LAUNCH: Self = Self(value::ACL_STREAM_FAST_LAUNCH);
     /// Synchronisation polls: quicker, at the cost of CPU time.
-    pub const FAST_SYNC: Self = Self(0x2);
+    pub const FAST_SYNC: Self = Self(value::ACL_STREAM_FAST_SYNC);
 }
 
 /// What happens after a task failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureMode {
     /// Later tasks run.
-    Continue = 0,
+    Continue = value::ACL_CONTINUE_ON_FAILURE as isize,
     /// All streams of the context stop and take no more tasks.
-    Stop = 1,
+    Stop = value::ACL_STOP_ON_FAILURE as isize,
 }
 
 impl Acl {
@@ -72,7 +73,7 @@ impl Acl {
     pub fn is_stream_complete(&self, stream: &Stream) -> Result<bool, AclError> {
         let mut status = 0;
         call!(self, aclrtStreamQuery(stream.0, &raw mut status))?;
-        Ok(status == 0)
+        Ok(status == value::ACL_STREAM_STATUS_COMPLETE)
     }
 
     /// Kills the running task and drops the queued ones. Streams that wait for them must be aborted

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::{Backend, BackendError, Bindings, DeviceInfo, TaskSpan};
 use crate::acl::{
     Acl, AclError, Binary, Capabilities, Capability, Communicator, Context, DeviceMemory, Event,
-    Function, Graph, GraphMode, Notify, PinnedMemory, Stream, StreamFlags,
+    Function, Graph, GraphMode, Notify, PinnedMemory, Stream, StreamFlags, value,
 };
 use crate::plan::{Command, Place, Resources, Step};
 
@@ -173,8 +173,8 @@ impl Backend for AclBackend {
         Ok(DeviceInfo {
             device,
             soc: self.acl.soc_name()?,
-            aic: cores(102)?,
-            aiv: cores(201)?,
+            aic: cores(value::ACL_DEV_ATTR_CUBE_CORE_NUM)?,
+            aiv: cores(value::ACL_DEV_ATTR_VECTOR_CORE_NUM)?,
             streams: self.acl.available_streams()?,
             events: self.acl.available_events()?,
         })

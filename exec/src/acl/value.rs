@@ -1,0 +1,74 @@
+//! Numbers of the C API under their own names (facts/acl.md), in one list that a test compares with
+//! CANN's headers.
+
+macro_rules! values {
+    ($($name:ident = $value:expr;)*) => {
+        $(#[doc = concat!("`", stringify!($name), "`")] pub const $name: u32 = $value;)*
+
+        /// All of them by name.
+        pub const ALL: &[(&str, u32)] = &[$((stringify!($name), $name)),*];
+    };
+}
+
+values! {
+    ACL_EVENT_SYNC = 0x1;
+    ACL_EVENT_TIME_LINE = 0x8;
+    ACL_EVENT_EXTERNAL = 0x20;
+    ACL_EVENT_RECORD_EXTERNAL = 1;
+    ACL_EVENT_WAIT_EXTERNAL = 1;
+    ACL_EVENT_STATUS_COMPLETE = 0;
+    ACL_EVENT_RECORDED_STATUS_COMPLETE = 1;
+    ACL_EVENT_WAIT_STATUS_COMPLETE = 0;
+    ACL_STREAM_STATUS_COMPLETE = 0;
+
+    ACL_STREAM_FAST_LAUNCH = 0x1;
+    ACL_STREAM_FAST_SYNC = 0x2;
+    ACL_CONTINUE_ON_FAILURE = 0;
+    ACL_STOP_ON_FAILURE = 1;
+    ACL_NOTIFY_DEFAULT = 0;
+
+    ACL_STREAM_WAIT_VALUE_GEQ = 0;
+    ACL_STREAM_WAIT_VALUE_EQ = 1;
+    ACL_STREAM_WAIT_VALUE_AND = 2;
+    ACL_STREAM_WAIT_VALUE_NOR = 3;
+
+    ACL_MEM_MALLOC_HUGE_FIRST = 0;
+    ACL_HBM_MEM = 1;
+    ACL_MEMCPY_HOST_TO_HOST = 0;
+    ACL_MEMCPY_HOST_TO_DEVICE = 1;
+    ACL_MEMCPY_DEVICE_TO_HOST = 2;
+    ACL_MEMCPY_DEVICE_TO_DEVICE = 3;
+    ACL_RT_CMO_TYPE_PREFETCH = 0;
+    ACL_RT_CMO_TYPE_WRITEBACK = 1;
+    ACL_RT_CMO_TYPE_INVALID = 2;
+    ACL_RT_CMO_TYPE_FLUSH = 3;
+
+    ACL_RT_LAUNCH_KERNEL_ATTR_SCHEM_MODE = 1;
+    ACL_DEV_ATTR_CUBE_CORE_NUM = 102;
+    ACL_DEV_ATTR_VECTOR_CORE_NUM = 201;
+    ACL_RT_DEV_RES_CUBE_CORE = 0;
+    ACL_RT_DEV_RES_VECTOR_CORE = 1;
+
+    ACL_MODEL_RI_CAPTURE_MODE_GLOBAL = 0;
+    ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL = 1;
+    ACL_MODEL_RI_CAPTURE_MODE_RELAXED = 2;
+    ACL_MODEL_RI_CAPTURE_STATUS_NONE = 0;
+
+    HCCL_DATA_TYPE_INT8 = 0;
+    HCCL_DATA_TYPE_INT16 = 1;
+    HCCL_DATA_TYPE_INT32 = 2;
+    HCCL_DATA_TYPE_FP16 = 3;
+    HCCL_DATA_TYPE_FP32 = 4;
+    HCCL_DATA_TYPE_INT64 = 5;
+    HCCL_DATA_TYPE_UINT64 = 6;
+    HCCL_DATA_TYPE_UINT8 = 7;
+    HCCL_DATA_TYPE_UINT16 = 8;
+    HCCL_DATA_TYPE_UINT32 = 9;
+    HCCL_DATA_TYPE_FP64 = 10;
+    HCCL_DATA_TYPE_BFP16 = 11;
+    HCCL_REDUCE_SUM = 0;
+    HCCL_REDUCE_PROD = 1;
+    HCCL_REDUCE_MAX = 2;
+    HCCL_REDUCE_MIN = 3;
+    HCCL_ROOT_INFO_BYTES = 4108;
+}
