@@ -52,6 +52,8 @@ fn dependencies_have_allowed_licences() {
     let mut refused = Vec::new();
     for package in packages {
         let (_, licence) = package.split_once('\t').expect("the format has a tab");
+        // How cargo marks what it has shown before: tests that depend on each other's crates.
+        let licence = licence.trim_end_matches(" (*)");
         let ok = Expression::parse_mode(licence, ParseMode::LAX).is_ok_and(|expression| {
             expression.evaluate(|need| allowed.contains(&need.to_string()))
         });
