@@ -5,9 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use ascsim_schedules::flat::Flat;
+use ascsim_schedules::rewrite::{Change, RewriteError};
 use ascsim_schedules::{
-    CollectiveKind, Comm, Communicator, Cores, Event, EventKind, Expr, Extra, Kernel, Measured, Op,
-    OpKind, Program, Provenance, RankGroup, Record, Schedule, Stream, Wait,
+    Accesses, CollectiveKind, Comm, Communicator, Cores, Event, EventKind, Expr, Extra, Kernel,
+    Measured, Op, OpKind, Program, Provenance, RankGroup, Record, Schedule, Stream, Wait,
 };
 use ascsim_sim::{Blame, CriticalPath, EngineModel, Options, Origin, Simulator, compile};
 use ascsim_tests::shared;
@@ -197,4 +198,187 @@ fn every_makespan_is_exact() {
         }
     }
     assert_eq!(checked, 28, "makespans in the file");
+}
+
+fn graph(name: &str) -> Option<Graph> {
+    let shared = shared()?;
+    Some(read(&shared.join("golden").join(format!("{name}.json"))))
+}
+
+fn changed(schedule: &Schedule, change: &str) -> Schedule {
+    let parsed = Change::parse(change).unwrap_or_else(|error| panic!("{change}: {error}"));
+    let result = parsed.apply(schedule);
+    result
+        .unwrap_or_else(|error| panic!("{change}: {error}"))
+        .schedule
+}
+
+/// What an op does, without its id and accesses.
+fn plain(schedule: &Schedule) -> Vec<Op> {
+    let ops = schedule.programs[0].ops.iter().cloned();
+    ops.map(|mut op| {
+        op.id = "".into();
+        op.accesses = Accesses::Unknown;
+        op
+    })
+    .collect()
+}
+
+#[test]
+fn shared_expert_overlap_gives_the_overlap_op_for_op() {
+    for (target, keys) in [
+        ("moe_layer_overlap_w8a8", ""),
+        ("moe_layer_overlap_E0only", ",preset=start-only"),
+        (
+            "moe_layer_overlap_E0only",
+            ",gate-up=none,act=none,down=none",
+        ),
+    ] {
+        let (Some(serial), Some(overlap)) = (graph("moe_layer_serial"), graph(target)) else {
+            return;
+        };
+        for h in [0, 5, 20, 60] {
+            let change = format!("shared-expert-overlap:stream=S1,join-event=EJ{keys}");
+            let made = changed(&schedule(&serial, h), &change);
+            assert_eq!(plain(&made), plain(&schedule(&overlap, h)), "{target} h{h}");
+        }
+    }
+}
+
+#[test]
+fn shared_expert_overlap_needs_no_keys() {
+    let (Some(serial), Some(overlap)) =
+        (graph("moe_layer_serial"), graph("moe_layer_overlap_w8a8"))
+    else {
+        return;
+    };
+    let mut made = changed(&schedule(&serial, 5), "shared-expert-overlap");
+    // The names that it chooses are its own.
+    for op in &mut made.programs[0].ops {
+        if op.stream == Some("shared".into()) {
+            op.stream = Some("S1".into());
+        }
+        match &mut op.kind {
+            OpKind::Record(record) if record.event.as_str() == "shared.done" => {
+                record.event = "EJ".into();
+            }
+            OpKind::Wait(wait) if wait.event.as_str() == "shared.done" => wait.event = "EJ".into(),
+            _ => {}
+        }
+    }
+    assert_eq!(plain(&made), plain(&schedule(&overlap, 5)));
+}
+
+#[test]
+fn the_overlap_on_one_stream_takes_as_long_as_the_serial_layer() {
+    let Some(overlap) = graph("moe_layer_overlap_w8a8") else {
+        return;
+    };
+    let made = changed(&schedule(&overlap, 0), "one-stream");
+    assert_eq!(makespan(&made, EngineModel::Exclusive), 604);
+    assert!(
+        made.programs[0]
+            .ops
+            .iter()
+            .all(|op| op.stream == Some("S0".into()))
+    );
+}
+
+#[test]
+fn an_event_between_the_two_streams_gains_ten_microseconds() {
+    let (Some(without), Some(with)) = (graph("two_streams_no_event"), graph("two_streams_event"))
+    else {
+        return;
+    };
+    let made = changed(
+        &schedule(&without, 0),
+        "add-event:from=S0,record=1,to=S1,wait=1",
+    );
+    assert_eq!(makespan(&made, EngineModel::Exclusive), 100);
+    let made: Vec<_> = plain(&made)
+        .iter()
+        .map(|op| (op.stream.clone(), op.kind.name()))
+        .collect();
+    let golden: Vec<_> = plain(&schedule(&with, 0))
+        .iter()
+        .map(|op| (op.stream.clone(), op.kind.name()))
+        .collect();
+    assert_eq!(made, golden);
+}
+
+#[test]
+fn the_library_layer_gets_the_waits_of_the_library_overlap() {
+    use ascsim_schedules::format;
+    let file = |name: &str| {
+        let path = ascsim_tests::workspace().join(format!("schedules/library/{name}.json"));
+        format::read::<Schedule>(&fs::read(path).expect("a file")).expect("a schedule")
+    };
+    let made = changed(
+        &file("moe-layer-serial"),
+        "shared-expert-overlap:stream=side",
+    );
+    let overlap = file("moe-layer-overlap");
+    let what = |schedule: &Schedule| -> Vec<String> {
+        let ops = schedule.programs[0].ops.iter();
+        ops.map(|op| {
+            let id = match op.kind {
+                OpKind::Kernel(_) => op.id.as_str(),
+                _ => "",
+            };
+            format!("{:?} {} {id}", op.stream, op.kind.name())
+        })
+        .collect()
+    };
+    assert_eq!(what(&made), what(&overlap));
+    assert_eq!(makespan(&made, EngineModel::Exclusive), 546);
+
+    // It declares its accesses, so a wait that is needed cannot be dropped.
+    let drop = Change::parse("drop-wait:select=event=moe.before-gate").expect("a change");
+    // The expert needs nothing of the router: `hidden` is an input.
+    drop.apply(&made).expect("no data needs the first wait");
+    let drop = Change::parse("drop-wait:select=event=shared.done").expect("a change");
+    match drop.apply(&made) {
+        Err(RewriteError::Race {
+            first,
+            second,
+            buffer,
+        }) => {
+            assert_eq!(
+                [&*first, &*second, &*buffer],
+                ["shared_down", "add", "shared_out"]
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+    // On one stream all events but none are needed.
+    let serial = changed(&made, "one-stream");
+    assert_eq!(
+        serial.programs[0].ops.len(),
+        file("moe-layer-serial").programs[0].ops.len()
+    );
+}
+
+#[test]
+fn redundant_events_of_the_serial_layer_go() {
+    let Some(serial) = graph("moe_layer_serial") else {
+        return;
+    };
+    let made = changed(&schedule(&serial, 5), "drop-redundant-events");
+    assert!(
+        made.programs[0]
+            .ops
+            .iter()
+            .all(|op| matches!(op.kind, OpKind::Kernel(_)))
+    );
+    // The second kernel is issued one event call of 1 µs earlier; after that the host is ahead.
+    assert_eq!(makespan(&made, EngineModel::Exclusive), 611);
+    let Some(overlap) = graph("moe_layer_overlap_w8a8") else {
+        return;
+    };
+    let made = changed(&schedule(&overlap, 5), "drop-redundant-events");
+    // Nobody waits for E2; every other event orders something.
+    let mut expected = plain(&schedule(&overlap, 5));
+    expected
+        .retain(|op| !matches!(&op.kind, OpKind::Record(record) if record.event.as_str() == "E2"));
+    assert_eq!(plain(&made), expected);
 }

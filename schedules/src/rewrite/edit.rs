@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::RewriteError;
+use crate::flat::FlatError;
 use crate::ir::{
-    Event, EventKind, EventName, Extra, Measured, Op, OpId, OpKind, Owner, Program, Record,
-    Schedule, Stream, StreamName, Wait,
+    Event, EventKind, EventName, Extra, HostKind, Measured, Op, OpId, OpKind, Owner, Program,
+    ProgramName, Record, Schedule, Stream, StreamName, SyncTarget, Wait,
 };
 use crate::select::Selector;
 
@@ -43,6 +44,88 @@ pub(super) fn unfit(program: &Program, op: &Op, why: impl Into<String>) -> Rewri
         op: op.id.clone(),
         why: why.into(),
     }
+}
+
+/// That a schedule cannot be unrolled.
+pub(super) fn unfit_flat(error: FlatError) -> RewriteError {
+    RewriteError::Flat(Box::new(error))
+}
+
+/// The event that a wait waits for.
+pub(super) fn waited(op: &Op) -> Option<&EventName> {
+    match &op.kind {
+        OpKind::Wait(wait) => Some(&wait.event),
+        _ => None,
+    }
+}
+
+/// The event that a record records.
+pub(super) fn recorded(op: &Op) -> Option<&EventName> {
+    match &op.kind {
+        OpKind::Record(record) => Some(&record.event),
+        _ => None,
+    }
+}
+
+/// Whether `op` is a host synchronisation with the event that `record` records.
+pub(super) fn host_waits_for(op: &Op, record: &Op) -> bool {
+    match &op.kind {
+        OpKind::Host(HostKind::Synchronise(SyncTarget::Event(event))) => {
+            recorded(record) == Some(event)
+        }
+        _ => false,
+    }
+}
+
+/// Drops the overrides of ops that are gone.
+pub(super) fn prune_overrides(schedule: &mut Schedule) {
+    if schedule
+        .ranks
+        .iter()
+        .all(|group| group.overrides.is_empty())
+    {
+        return;
+    }
+    let there: HashSet<(&ProgramName, &OpId)> = schedule
+        .programs
+        .iter()
+        .flat_map(|program| program.ops.iter().map(|op| (&program.name, &op.id)))
+        .collect();
+    for group in &mut schedule.ranks {
+        group
+            .overrides
+            .retain(|change| there.contains(&(&change.program, &change.op)));
+    }
+}
+
+/// The device op that does something: no event, notify or value op.
+pub(super) fn has_work(op: &Op) -> bool {
+    matches!(
+        op.kind,
+        OpKind::Kernel(_)
+            | OpKind::Copy(_)
+            | OpKind::Collective(_)
+            | OpKind::SuperKernel(_)
+            | OpKind::Group(_)
+    )
+}
+
+/// The stream with the most device ops; of several, the first by name.
+pub(super) fn main_stream(program: &Program) -> Option<StreamName> {
+    let mut count: BTreeMap<&StreamName, usize> = BTreeMap::new();
+    for stream in program
+        .ops
+        .iter()
+        .filter(|op| op.is_device())
+        .filter_map(|op| op.stream.as_ref())
+    {
+        *count.entry(stream).or_default() += 1;
+    }
+    let most = count.values().max().copied()?;
+    count
+        .into_iter()
+        .find(|(_, ops)| *ops == most)
+        .map(|(stream, _)| stream.clone())
 }
 
 /// Declares `stream` unless it is.

@@ -2,26 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::edit::{positions, require, unfit};
+use super::edit::{host_waits_for, positions, prune_overrides, recorded, require, unfit, waited};
 use super::{Note, RewriteError, Rewritten};
-use crate::ir::{EventKind, EventName, Op, OpId, OpKind, Program, Schedule};
+use crate::ir::{EventKind, EventName, OpId, Program, Schedule};
 use crate::select::Selector;
-
-/// The event that a wait waits for.
-fn waited(op: &Op) -> Option<&EventName> {
-    match &op.kind {
-        OpKind::Wait(wait) => Some(&wait.event),
-        _ => None,
-    }
-}
-
-/// The event that a record records.
-fn recorded(op: &Op) -> Option<&EventName> {
-    match &op.kind {
-        OpKind::Record(record) => Some(&record.event),
-        _ => None,
-    }
-}
 
 /// The record that each wait of an event of a kind that binds when issued waits for, by position
 /// (facts/acl.md section 3).
@@ -269,15 +253,6 @@ pub(super) fn drop_record(
     })
 }
 
-/// Whether `op` is a host synchronisation with the event that `record` records.
-fn host_waits_for(op: &Op, record: &Op) -> bool {
-    use crate::ir::{HostKind::Synchronise, SyncTarget};
-    match &op.kind {
-        OpKind::Host(Synchronise(SyncTarget::Event(event))) => recorded(record) == Some(event),
-        _ => false,
-    }
-}
-
 type Gone = (usize, BTreeSet<usize>);
 
 fn drop(
@@ -299,6 +274,7 @@ fn drop(
             !gone.contains(&(at - 1))
         });
     }
+    prune_overrides(&mut result);
     require(touched, select, what)?;
     let mut notes = vec![Note::assumption(format!(
         "no op needs the order that the dropped {what} kept"

@@ -8,9 +8,9 @@
 //! be what the replay needs (inputs, results), and stays. Where threads handed calls over to another,
 //! one thread launches, and the hand-overs go.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
-use super::edit::{Names, record, unfit, wait};
+use super::edit::{Names, main_stream, prune_overrides, record, unfit, wait};
 use super::host::{handing_over, seen_from_outside};
 use super::launch::cost;
 use super::{Note, RewriteError, Rewritten, event};
@@ -50,7 +50,7 @@ pub(super) fn capture(schedule: &Schedule, launch_ns: f64) -> Result<Rewritten, 
         let launcher = program.ops.first().map(|op| op.thread.clone());
         let launcher = launcher.filter(|_| !handing_over.is_empty());
         let segments = segments(program, &handing_over, launcher.as_ref());
-        let mut names = Names::new(schedule, program);
+        let mut names = Names::new(&result, program);
         let mut taken: BTreeSet<ProgramName> = result
             .programs
             .iter()
@@ -114,24 +114,6 @@ pub(super) fn capture(schedule: &Schedule, launch_ns: f64) -> Result<Rewritten, 
         touched,
         notes,
     })
-}
-
-/// The stream with the most device ops; of several, the first by name.
-fn main_stream(program: &Program) -> Option<StreamName> {
-    let mut count: BTreeMap<&StreamName, usize> = BTreeMap::new();
-    for stream in program
-        .ops
-        .iter()
-        .filter(|op| op.is_device())
-        .filter_map(|op| op.stream.as_ref())
-    {
-        *count.entry(stream).or_default() += 1;
-    }
-    let most = count.values().max().copied()?;
-    count
-        .into_iter()
-        .find(|(_, ops)| *ops == most)
-        .map(|(stream, _)| stream.clone())
 }
 
 /// What becomes of an op when its program is captured.
@@ -370,12 +352,5 @@ fn move_overrides(
             change.program = graph.clone();
         }
     }
-    let programs = &schedule.programs;
-    for group in &mut schedule.ranks {
-        group.overrides.retain(|change| {
-            programs.iter().any(|program| {
-                program.name == change.program && program.ops.iter().any(|op| op.id == change.op)
-            })
-        });
-    }
+    prune_overrides(schedule);
 }

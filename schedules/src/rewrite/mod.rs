@@ -3,25 +3,39 @@
 //! A rewrite takes a schedule and gives another one, with the assumptions it had to make, or refuses
 //! and names the op and the reason. It never changes what it was given.
 
+mod catalogue;
 mod edit;
 mod event;
 mod graph;
 mod host;
 mod launch;
+#[cfg(test)]
+mod laws;
+mod layout;
+mod moe;
 mod parse;
+mod redundant;
 mod remove;
+mod safety;
+mod shared;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod time;
+mod undo;
 
 use serde::{Deserialize, Serialize};
 
+use crate::flat::FlatError;
 use crate::ir::{OpId, ProgramName, Schedule, StreamName};
 use crate::select::Selector;
 
+pub use catalogue::{ChangeDoc, KeyDoc, catalogue};
 pub use launch::LaunchMode;
-pub use parse::{ChangeDoc, ChangeError, KeyDoc, catalogue};
+pub use layout::AddEvent;
+pub use parse::ChangeError;
+pub use shared::{SharedOverlap, WaitPoint};
+pub use undo::Undo;
 
 /// A named change. [`Change::parse`] reads one from text.
 #[derive(Clone, Debug)]
@@ -80,6 +94,30 @@ pub enum Change {
         /// Which records.
         select: Selector,
     },
+    /// Removes waits whose record is known to be done, and records without waits.
+    DropRedundantEvents {
+        /// Which may go; all without it.
+        select: Option<Selector>,
+    },
+    /// Gives the waits of a record to the one right before it.
+    MergeRecords {
+        /// Which may go; all without it.
+        select: Option<Selector>,
+    },
+    /// Moves the shared experts of MoE layers to a side stream.
+    SharedExpertOverlap(SharedOverlap),
+    /// Puts everything on one stream.
+    OneStream {
+        /// The stream; that with the most ops without it.
+        stream: Option<StreamName>,
+    },
+    /// Gives the side-stream ops of every layer a stream of their own.
+    StreamPerLayer {
+        /// Which ops; all on side streams without it.
+        select: Option<Selector>,
+    },
+    /// Adds an event between two streams.
+    AddEvent(AddEvent),
     /// Changes how ops get to the device.
     Launch(LaunchMode),
 }
@@ -170,6 +208,22 @@ pub enum RewriteError {
         /// The op that needs it.
         op: OpId,
     },
+    /// Two ops that use the same bytes would not be ordered any more.
+    #[error(
+        "op `{first}` and op `{second}` both use buffer `{buffer}`, one of them writes it, and after the \
+         change nothing keeps them in order: a race"
+    )]
+    Race {
+        /// Path of the op that came first.
+        first: String,
+        /// Path of the op that came after it.
+        second: String,
+        /// The root buffer.
+        buffer: String,
+    },
+    /// The schedule cannot be unrolled.
+    #[error(transparent)]
+    Flat(Box<FlatError>),
     /// The change does not fit the op.
     #[error("op `{op}` of program `{program}`: {why}")]
     Unfit {
@@ -183,14 +237,22 @@ pub enum RewriteError {
 }
 
 impl Change {
-    /// Applies the change.
+    /// Applies the change. What it gives never loses an order that two accesses to the same bytes had:
+    /// where accesses are declared, that is proved by happens-before before it is given.
     ///
     /// # Errors
-    /// If it selects nothing, lacks join points, or does not fit an op.
+    /// If it selects nothing, lacks join points, does not fit an op, or would let two ops race.
     ///
     /// # Complexity
-    /// O(ops) time and memory, times the selected groups where join points are derived from data.
+    /// O(ops) time and memory, times the selected groups where join points are derived from data; and
+    /// that of happens-before ([`Order::new`](crate::order::Order::new)) where ops conflict.
     pub fn apply(&self, schedule: &Schedule) -> Result<Rewritten, RewriteError> {
+        let rewritten = self.rewrite(schedule)?;
+        safety::guard(schedule, &rewritten.schedule)?;
+        Ok(rewritten)
+    }
+
+    fn rewrite(&self, schedule: &Schedule) -> Result<Rewritten, RewriteError> {
         match self {
             Self::Scale { select, factor } => time::scale(schedule, select, *factor),
             Self::SetDuration { select, ns } => time::set(schedule, select, *ns),
@@ -205,6 +267,14 @@ impl Change {
             Self::MoveRecord { select, after } => event::move_record(schedule, select, after),
             Self::DropWait { select } => event::drop_wait(schedule, select),
             Self::DropRecord { select } => event::drop_record(schedule, select),
+            Self::DropRedundantEvents { select } => {
+                redundant::drop_redundant(schedule, select.as_ref())
+            }
+            Self::MergeRecords { select } => redundant::merge(schedule, select.as_ref()),
+            Self::SharedExpertOverlap(change) => shared::apply(schedule, change),
+            Self::OneStream { stream } => layout::one_stream(schedule, stream.as_ref()),
+            Self::StreamPerLayer { select } => layout::per_layer(schedule, select.as_ref()),
+            Self::AddEvent(change) => layout::add_event(schedule, change),
             Self::Launch(mode) => launch::apply(schedule, mode),
         }
     }

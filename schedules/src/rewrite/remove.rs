@@ -1,6 +1,6 @@
 //! Removal of ops.
 
-use super::edit::{is_signal, positions, require, unfit};
+use super::edit::{is_signal, positions, prune_overrides, require, unfit};
 use super::{Note, RewriteError, Rewritten};
 use crate::footprint::Footprints;
 use crate::ir::{HostKind, Op, OpKind, Program, Schedule};
@@ -31,13 +31,7 @@ pub(super) fn remove(schedule: &Schedule, select: &Selector) -> Result<Rewritten
         });
     }
     require(touched, select, "op")?;
-    for group in &mut result.ranks {
-        group.overrides.retain(|change| {
-            result.programs.iter().any(|program| {
-                program.name == change.program && program.ops.iter().any(|op| op.id == change.op)
-            })
-        });
-    }
+    prune_overrides(&mut result);
     notes.push(Note::assumption(
         "the removed ops are not needed: nothing computes what they computed",
     ));

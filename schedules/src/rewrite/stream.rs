@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::edit::{
-    Insertions, Names, declare_stream, is_signal, positions, record, require, unfit, usual_issue,
-    wait,
+    Insertions, Names, declare_stream, has_work, is_signal, positions, record, require, unfit,
+    usual_issue, wait,
 };
 use super::{Note, RewriteError, Rewritten};
 use crate::footprint::Footprints;
@@ -194,18 +194,6 @@ fn derive(
         }
     });
     Ok(moves.collect())
-}
-
-/// Whether the op may touch memory (events and notifies do not).
-fn has_work(op: &Op) -> bool {
-    matches!(
-        op.kind,
-        OpKind::Kernel(_)
-            | OpKind::Copy(_)
-            | OpKind::Collective(_)
-            | OpKind::SuperKernel(_)
-            | OpKind::Group(_)
-    )
 }
 
 fn rewrite(

@@ -10,6 +10,7 @@ use crate::ir::{HostKind, Op, OpKind, Schedule, SyncTarget};
 /// A schedule of one rank. A line of `text` is `thread? stream kind object`.
 fn schedule(lines: &[&str]) -> Schedule {
     let mut ops = Vec::new();
+    let mut taken = std::collections::HashSet::new();
     for line in lines {
         let words: Vec<&str> = line.split(' ').collect();
         let kind = match words[1] {
@@ -37,9 +38,13 @@ fn schedule(lines: &[&str]) -> Schedule {
             let all: Vec<String> = text.split('+').map(one).collect();
             format!(r#","accesses":[{}]"#, all.join(","))
         });
+        // Event ops of one name are told apart, as a valid schedule must.
+        let mut id = format!("{}.{}", words[1], words[2]);
+        while matches!(words[1], "r" | "w") && !taken.insert(id.clone()) {
+            id.push('\'');
+        }
         ops.push(format!(
-            r#"{{"id":"{}.{}",{stream}"kind":{kind},"duration":{{"ns":1000,"from":"stated"}}{accesses}}}"#,
-            words[1], words[2]
+            r#"{{"id":"{id}",{stream}"kind":{kind},"duration":{{"ns":1000,"from":"stated"}}{accesses}}}"#
         ));
     }
     let text = format!(
@@ -470,4 +475,171 @@ fn a_graph_is_issued_op_by_op_again() {
         "{costs:?}"
     );
     assert!(matches!(issued.programs[0].ops[0].kind, OpKind::Repeat(_)));
+}
+
+#[test]
+fn a_wait_for_what_is_done_anyway_goes() {
+    check(
+        &[
+            "S0 k A", "S0 r E", "S0 w E", "S0 k B", "S1 w E", "S1 k C", "S1 w E", "S1 k D",
+            "S0 r F",
+        ],
+        "drop-redundant-events",
+        &expect![[r#"
+            p:
+              S0 kernel A
+              S0 record E
+              S0 kernel B
+              S1 wait E
+              S1 kernel C
+              S1 kernel D
+        "#]],
+    );
+    check(
+        TWO_STREAMS,
+        "drop-redundant-events",
+        &expect![[r#"
+            p:
+              S0 kernel A
+              S0 record E
+              S0 kernel B
+              S1 wait E
+              S1 kernel C
+              S1 record F
+              S0 wait F
+              S0 kernel D
+        "#]],
+    );
+}
+
+#[test]
+fn records_that_follow_each_other_are_merged() {
+    check(
+        &[
+            "S0 k A", "S0 r E", "S0 r F", "S0 k B", "S1 w F", "S1 k C", "S1 w E",
+        ],
+        "merge-records",
+        &expect![[r#"
+            p:
+              S0 kernel A
+              S0 record E
+              S0 kernel B
+              S1 wait E
+              S1 kernel C
+              S1 wait E
+        "#]],
+    );
+    check(
+        &[
+            "S0 k A", "S0 r E", "S0 k B", "S0 r F", "S1 w F", "S1 k C", "S1 w E",
+        ],
+        "merge-records",
+        &expect![[r#"
+            p:
+              S0 kernel A
+              S0 record E
+              S0 kernel B
+              S0 record F
+              S1 wait F
+              S1 kernel C
+              S1 wait E
+        "#]],
+    );
+}
+
+#[test]
+fn everything_fits_on_one_stream() {
+    check(
+        TWO_STREAMS,
+        "one-stream",
+        &expect![[r#"
+            p:
+              S0 kernel A
+              S0 kernel B
+              S0 kernel C
+              S0 kernel D
+        "#]],
+    );
+    check(
+        &["S1 w S", "S1 k A", "S0 r S", "S0 k B"],
+        "one-stream",
+        &expect![[r#"
+            refused: op `w.S` of program `p`: on one stream it would stand before what it waits for, and hang
+        "#]],
+    );
+}
+
+#[test]
+fn a_layer_gets_a_stream_of_its_own() {
+    let mut schedule = schedule(TWO_STREAMS);
+    let change = Change::parse("stream-per-layer").expect("a change");
+    let error = change.apply(&schedule).expect_err("there are no layers");
+    assert!(error.to_string().contains("`k.C`"), "{error}");
+    schedule.programs[0].ops[4].tags.set("layer", "7");
+    let result = change.apply(&schedule).expect("it has a layer").schedule;
+    let streams: Vec<String> = result.programs[0]
+        .ops
+        .iter()
+        .map(|op| format!("{}:{}", op.stream.as_ref().expect("a stream"), op.id))
+        .collect();
+    assert_eq!(
+        streams,
+        [
+            "S0:k.A", "S0:r.E", "S0:k.B", "S1.7:w.E", "S1.7:k.C", "S1.7:r.F", "S0:w.F", "S0:k.D"
+        ]
+    );
+}
+
+#[test]
+fn an_event_is_added_and_what_it_needs_is_issued_earlier() {
+    check(
+        &["S1 k A", "S1 k B", "S0 k C", "S0 k D"],
+        "add-event:from=S0,record=1,to=S1,wait=2",
+        &expect![[r#"
+            p:
+              S1 kernel A
+              S0 kernel C
+              S0 record added
+              S1 wait added
+              S1 kernel B
+              S0 kernel D
+        "#]],
+    );
+    check(
+        &["S1 k A", "S0 k C", "S1 k B"],
+        "add-event:from=S0,record=1,to=S1,wait=2",
+        &expect![[r#"
+            p:
+              S1 kernel A
+              S0 kernel C
+              S0 record added
+              S1 wait added
+              S1 kernel B
+        "#]],
+    );
+    check(
+        &["S1 k A", "S1 r E", "S0 w E", "S0 k C"],
+        "add-event:from=S0,record=1,to=S1,wait=1",
+        &expect![[r#"
+            refused: op `w.E` of program `p`: it would be issued before `r.E`, which must come first
+        "#]],
+    );
+}
+
+#[test]
+fn a_race_is_refused_with_the_ops_and_the_buffer() {
+    check(
+        &["S0 k A Wx", "S0 r E", "S1 w E", "S1 k B Rx"],
+        "drop-wait:select=event=E",
+        &expect![[r#"
+            refused: op `k.A` and op `k.B` both use buffer `x`, one of them writes it, and after the change nothing keeps them in order: a race
+        "#]],
+    );
+    check(
+        &["S0 k A Wx", "- sync S0", "S1 k B Rx"],
+        "remove:select=kind=host",
+        &expect![[r#"
+            refused: op `k.A` and op `k.B` both use buffer `x`, one of them writes it, and after the change nothing keeps them in order: a race
+        "#]],
+    );
 }
