@@ -22,6 +22,7 @@ pub mod acl;
 mod backend;
 mod checked;
 mod executor;
+pub mod ffi;
 mod plan;
 pub mod profile;
 

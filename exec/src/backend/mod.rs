@@ -5,6 +5,7 @@ mod null;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
 use crate::acl::{AclError, Capabilities, Capability, HostFunction, Stream};
 use crate::plan::{Resources, Step};
@@ -175,8 +176,11 @@ pub struct Bindings {
     pub callbacks: BTreeMap<String, Callback>,
     /// Host functions by name. They live as long as the program, since a graph may call them.
     pub functions: BTreeMap<String, &'static HostFunction>,
-    /// Borrowed streams by rank index and name.
-    pub streams: BTreeMap<(usize, String), Stream>,
+    /// Borrowed streams by the number of their rank and name.
+    pub streams: BTreeMap<(u32, String), Stream>,
+    /// Where relative paths of kernel binaries start: the folder of the schedule file. Without one,
+    /// the current folder.
+    pub folder: Option<PathBuf>,
 }
 
 impl fmt::Debug for Bindings {
@@ -185,6 +189,7 @@ impl fmt::Debug for Bindings {
             .field("callbacks", &self.callbacks.keys())
             .field("functions", &self.functions.keys())
             .field("streams", &self.streams)
+            .field("folder", &self.folder)
             .finish()
     }
 }

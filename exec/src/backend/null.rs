@@ -1,5 +1,7 @@
 //! A backend that does nothing: what is left is the executor's own time.
 
+use ascsim_schedules::Certificate;
+
 use super::{Backend, BackendError, Bindings, DeviceInfo};
 use crate::acl::Capabilities;
 use crate::plan::{Resources, Step};
@@ -14,6 +16,19 @@ pub struct NullBackend {
 }
 
 impl NullBackend {
+    /// A backend that claims to have whatever was certified.
+    pub fn of(certificate: &Certificate) -> Self {
+        let limits = &certificate.limits;
+        Self::new(DeviceInfo {
+            device: 0,
+            soc: certificate.device_class.clone(),
+            aic: limits.aic,
+            aiv: limits.aiv,
+            streams: limits.streams,
+            events: limits.events,
+        })
+    }
+
     /// A backend that claims to be `info`.
     pub fn new(info: DeviceInfo) -> Self {
         Self {

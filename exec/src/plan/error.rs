@@ -1,5 +1,6 @@
 //! Why a schedule cannot be submitted.
 
+use ascsim_schedules::CollectiveKind;
 use ascsim_schedules::flat::{Flat, FlatError, InstanceId};
 
 /// Why a schedule cannot be submitted. Nothing was.
@@ -40,6 +41,9 @@ pub enum PlanErrorKind {
     /// A kind of op that this executor does not submit.
     #[error("this executor cannot submit {0}")]
     Unsupported(&'static str),
+    /// A kind of collective that HCCL is not called for here.
+    #[error("this executor cannot submit the collective {0:?} by itself; bind it as a callback")]
+    Collective(CollectiveKind),
     /// It names no stream.
     #[error("it names no stream")]
     NoStream,

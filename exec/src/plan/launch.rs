@@ -67,6 +67,10 @@ impl<'s> Compiler<'_, 's> {
         instance: &Instance<'s>,
         stream: usize,
     ) -> Try<Command> {
+        if let Some(Launch::Callback { name, .. }) = instance.op.launch.as_deref() {
+            let callback = intern(&mut self.resources.callbacks, name);
+            return Ok(Command::Callback { stream, callback });
+        }
         let comm = instance.op.comm.as_deref();
         let comm = comm.ok_or(PlanErrorKind::Unsupported("a collective without `comm`"))?;
         let key = (comm.communicator.as_str(), instance.rank);
@@ -156,7 +160,7 @@ impl<'s> Compiler<'_, 's> {
                 count,
                 dtype,
             },
-            _ => return Err(PlanErrorKind::Unsupported("this kind of collective")),
+            other => return Err(PlanErrorKind::Collective(other)),
         })
     }
 

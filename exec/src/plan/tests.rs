@@ -218,3 +218,80 @@ fn pageable_copies_are_refused() {
         ]],
     );
 }
+
+/// A schedule of two ranks in which the first has this one op on stream `a`.
+fn single(mut op: Value) -> Result<Plan, PlanError> {
+    op["id"] = json!("it");
+    op["stream"] = json!("a");
+    let value = json!({
+        "format": "ascsim.schedule/1",
+        "name": "test",
+        "buffers": [{"name": "from", "bytes": 64}, {"name": "to", "bytes": 64}],
+        "streams": [{"name": "a"}],
+        "communicators": [{"name": "all", "groups": [[0]]}],
+        "ranks": [{"first": 0, "count": 1, "program": "main"}],
+        "programs": [
+            {"name": "main", "ops": [op]},
+            {"name": "graph", "capture": {"origin": "a"}, "ops": [
+                {"id": "inner", "stream": "a", "kind": {"kernel": {"name": "K"}}}
+            ]}
+        ]
+    });
+    let schedule: Schedule = serde_json::from_value(value).unwrap();
+    Plan::new(&schedule, &Limits::default())
+}
+
+#[test]
+fn what_is_not_submitted_is_refused_by_name() {
+    let says = |op: Value, expected: &str| match single(op) {
+        Err(error) => {
+            let error = error.to_string();
+            assert!(error.starts_with("rank 0, op it: "), "{error}");
+            assert!(error.contains(expected), "{expected}: {error}");
+        }
+        Ok(plan) => panic!("{expected}: {plan:?}"),
+    };
+    let kernel = json!({"kernel": {"name": "K"}});
+    says(
+        json!({"kind": kernel, "launch": {"aclnn": {"operator": "aclnnAdd", "arguments": []}}}),
+        "an aclnn operator; bind it as a callback",
+    );
+    let list = json!([{"ints": [1, 2]}]);
+    says(
+        json!({"kind": kernel, "launch": {"kernel": {
+            "binary": "k.o", "function": "k", "arguments": list
+        }}}),
+        "lists and tensors",
+    );
+    says(
+        json!({"kind": {"group": {"tasks": [{"op": {"id": "t", "stream": "a", "kind": kernel}}]}}}),
+        "a group of tasks",
+    );
+    says(
+        json!({"kind": {"task_update": {"program": "graph", "ops": ["inner"]}}}),
+        "a task update",
+    );
+    let comm = |kind: &str| json!({"communicator": "all", "kind": kind, "bytes": 64});
+    let accesses = json!([{"buffer": "from", "mode": "read"}, {"buffer": "to", "mode": "write"}]);
+    for (kind, name) in [("all_to_all_v", "AllToAllV"), ("dispatch", "Dispatch")] {
+        let collective =
+            json!({"kind": {"collective": {}}, "comm": comm(kind), "accesses": accesses});
+        says(collective, &format!("the collective {name} by itself"));
+    }
+}
+
+#[test]
+fn a_collective_that_is_bound_is_left_to_its_callback() {
+    let plan = single(json!({
+        "kind": {"collective": {}},
+        "comm": {"communicator": "all", "kind": "all_to_all_v", "bytes": 64},
+        "launch": {"callback": {"name": "exchange"}},
+    }));
+    let plan = plan.unwrap_or_else(|error| panic!("{error}"));
+    let expected = Command::Callback {
+        stream: 0,
+        callback: 0,
+    };
+    assert_eq!(plan.steps[0].command, expected);
+    assert_eq!(plan.resources.callbacks, ["exchange"]);
+}

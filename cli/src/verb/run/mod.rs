@@ -11,10 +11,8 @@ use std::time::Instant;
 use ascsim_exec::acl::Acl;
 use ascsim_exec::profile::{self, StepSpan};
 use ascsim_exec::{
-    AclBackend, Backend, Bindings, Checked, DeviceInfo, Executor, Mode, NullBackend, RunError,
-    Silent, TaskSpan,
+    AclBackend, Backend, Bindings, Checked, Executor, Mode, NullBackend, RunError, Silent, TaskSpan,
 };
-use ascsim_schedules::Certificate;
 use ascsim_schedules::flat::Flat;
 use serde::Serialize;
 
@@ -69,7 +67,7 @@ pub(crate) fn run(arguments: &Run) -> Result<u8, Failure> {
     let checked = Checked::new(&schedule, &certificate).map_err(refused)?;
     let (report, recorded) = match arguments.backend {
         BackendName::Null => {
-            let executor = executor(arguments, &checked, NullBackend::new(any(&certificate)))?;
+            let executor = executor(arguments, &checked, NullBackend::of(&certificate))?;
             steps(arguments, &checked, executor, |_| Ok(None))?
         }
         BackendName::Acl => {
@@ -92,18 +90,6 @@ pub(crate) fn run(arguments: &Run) -> Result<u8, Failure> {
         out.write_all(for_people(&report).as_bytes())
     })?;
     Ok(DONE)
-}
-
-/// A device that has whatever was certified.
-fn any(certificate: &Certificate) -> DeviceInfo {
-    DeviceInfo {
-        device: 0,
-        soc: certificate.device_class.clone(),
-        aic: certificate.limits.aic,
-        aiv: certificate.limits.aiv,
-        streams: certificate.limits.streams,
-        events: u32::MAX,
-    }
 }
 
 fn open(library: Option<&OsStr>) -> Result<Arc<Acl>, Failure> {
@@ -141,7 +127,12 @@ fn executor<B: Backend>(
     } else {
         Mode::Eager
     };
-    let bindings = Bindings::default();
+    // Standard input is in no folder: paths start from the current one.
+    let folder = arguments.path.parent().map(Path::to_path_buf);
+    let bindings = Bindings {
+        folder,
+        ..Bindings::default()
+    };
     Executor::new(checked, backend, bindings, mode, arguments.timeout).map_err(refused)
 }
 

@@ -1,6 +1,6 @@
 //! Making what a plan needs.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use ascsim_schedules::{CaptureMode, EventKind, Memory, Owner};
 
@@ -37,7 +37,7 @@ impl AclBackend {
                 Owner::Own => (own(&self.acl)?, false),
                 Owner::Default => (Stream::DEFAULT, true),
                 Owner::Borrowed => {
-                    let key = (spec.rank, spec.name.clone());
+                    let key = (resources.ranks[spec.rank].rank, spec.name.clone());
                     let given = self.bindings.streams.remove(&key);
                     let given = given.ok_or_else(|| BackendError::NotGiven {
                         what: "stream",
@@ -83,7 +83,7 @@ impl AclBackend {
             self.enter_rank(spec.rank)?;
             let key = (self.devices[spec.rank], spec.binary.clone());
             if !self.binaries.contains_key(&key) {
-                let binary = self.acl.load_binary(Path::new(&spec.binary))?;
+                let binary = self.acl.load_binary(&self.binary(&spec.binary)?)?;
                 self.binaries.insert(key.clone(), binary);
             }
             let function = self.acl.function(&self.binaries[&key], &spec.function)?;
@@ -130,6 +130,18 @@ impl AclBackend {
             .graphs
             .iter()
             .try_for_each(|graph| self.capture_program(graph))
+    }
+
+    /// The path of a binary, absolute as ACL needs it (facts/acl.md section 8).
+    fn binary(&self, path: &str) -> Result<PathBuf, BackendError> {
+        let path = match &self.bindings.folder {
+            Some(folder) => folder.join(path),
+            None => PathBuf::from(path),
+        };
+        std::path::absolute(&path).map_err(|_| BackendError::NotGiven {
+            what: "kernel binary",
+            name: path.display().to_string(),
+        })
     }
 
     /// All words of device memory are 0 at the start.
