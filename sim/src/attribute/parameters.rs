@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::forced::{Attribution, Bound, per_instance, ps};
 use super::replay::{ReplayError, compiled};
-use crate::compiled::{Role, UNKNOWN};
+use crate::compiled::{NONE, Role, UNKNOWN};
 use crate::costs::{Gaps, Latencies, Options, TaskKind};
 
 /// How a measured quantity is spread, ps. Only the latency of launches can be negative.
@@ -189,6 +189,13 @@ impl Values {
         };
         for (at, instance) in flat.instances().iter().enumerate() {
             if !captured(instance.rank) {
+                // No gap that was seen, but a bound: the least gap must not hold an arrival up.
+                let before = before(&program, &found, at).filter(|_| found.start[at] != UNKNOWN);
+                if let Some(before) = before {
+                    let gap = between(found.end[before], found.start[at]);
+                    let kinds = (program.kind[before], program.kind[at]);
+                    self.all_gaps.entry(kinds).or_default().push(gap);
+                }
                 continue;
             }
             let row = seen[at].call;
@@ -289,6 +296,9 @@ pub(super) fn clip(ps: i64) -> u64 {
 
 /// The queued task before an instance on its stream.
 fn before(program: &crate::compiled::Compiled, found: &Attribution, at: usize) -> Option<usize> {
+    if program.stream[at] == NONE {
+        return None;
+    }
     let tasks = program.streams.of(program.stream[at]);
     let place = tasks.partition_point(|task| (*task as usize) < at);
     let earlier = tasks[..place].iter().rev().map(|task| *task as usize);

@@ -385,6 +385,7 @@ impl Measured {
                     let earlier = same.checked_sub(1);
                     let earlier =
                         earlier.filter(|e| self.units[*e].stream == self.units[unit].stream);
+                    // (Only what has a call can be passed.)
                     self.moments[start].behind = Some(Behind {
                         wait: self.units[same].start,
                         before: earlier.map(|earlier| self.units[earlier].end),
@@ -394,7 +395,12 @@ impl Measured {
             match self.units[unit].kind {
                 UnitKind::Wait => {
                     let record = record_of[&unit];
-                    let (record, call) = (self.units[record].end, issued[unit].unwrap());
+                    let record = self.units[record].end;
+                    let Some(call) = issued[unit] else {
+                        self.shown_when_over(unit, same, record);
+                        before = Some(unit);
+                        continue;
+                    };
                     // The latency of the event is part of what follows.
                     self.moments[end].at = self.moments[start].at.max(self.moments[record].at);
                     self.wait(end, start);
@@ -416,6 +422,22 @@ impl Measured {
             }
             before = Some(unit);
         }
+    }
+
+    /// An event wait of a capture without calls, whose waits show up when they are over: if its record
+    /// ended after the task before it, it began right after that.
+    fn shown_when_over(&mut self, unit: usize, before: Option<usize>, record: usize) {
+        let (start, end) = (self.units[unit].start, self.units[unit].end);
+        let free = before.map(|before| self.moments[self.units[before].end].at);
+        let ended = self.moments[record].at;
+        if let Some(free) = free.filter(|free| *free < ended) {
+            self.moments[start].at = free.min(self.moments[start].at);
+            let pair = self.units.iter().position(|unit| unit.end == record);
+            self.blocked.extend(pair.map(|record| (unit, record)));
+        }
+        self.moments[end].at = self.moments[start].at.max(ended);
+        self.wait(end, start);
+        self.wait(end, record);
     }
 
     /// Collectives end a fixed time after the last arrival: of this rank, or of one that it was
@@ -642,6 +664,14 @@ struct Order {
 fn units(trace: &Trace, links: &Links) -> (Vec<(u32, UnitKind, Vec<usize>)>, Vec<Option<usize>>) {
     let mut units: Vec<(u32, UnitKind, Vec<usize>)> = Vec::new();
     let mut of_collective: HashMap<u32, usize> = HashMap::new();
+    // A collective is on the stream of its first task, wherever its other tasks run.
+    let mut first: HashMap<u32, usize> = HashMap::new();
+    for (task, op) in links.carried.iter().enumerate() {
+        if let Some(op) = op {
+            first.entry(*op).or_insert(task);
+        }
+    }
+    let mut others: Vec<(u32, usize)> = Vec::new();
     let mut order: Vec<usize> = (0..trace.tasks.len()).collect();
     order.sort_by_key(|task| {
         let task = &trace.tasks[*task];
@@ -650,8 +680,8 @@ fn units(trace: &Trace, links: &Links) -> (Vec<(u32, UnitKind, Vec<usize>)>, Vec
     for task in order {
         let row = &trace.tasks[task];
         if let Some(op) = links.carried[task] {
-            if let Some(unit) = of_collective.get(&op) {
-                units[*unit].2.push(task);
+            if first[&op] != task {
+                others.push((op, task));
                 continue;
             }
             of_collective.insert(op, units.len());
@@ -665,6 +695,9 @@ fn units(trace: &Trace, links: &Links) -> (Vec<(u32, UnitKind, Vec<usize>)>, Vec
             _ => UnitKind::Work,
         };
         units.push((row.stream, kind, vec![task]));
+    }
+    for (op, task) in others {
+        units[of_collective[&op]].2.push(task);
     }
     let mut unit_of = vec![None; trace.tasks.len()];
     for (unit, (_, _, tasks)) in units.iter().enumerate() {

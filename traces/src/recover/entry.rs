@@ -8,6 +8,7 @@ use super::steps::Steps;
 use super::summary::ImportSummary;
 use crate::model::{HostKind, Step, TaskKind};
 use crate::pair::LinkClass;
+use crate::pair::event::BLOCKING_NS;
 use crate::time::Span;
 
 /// What takes one place on a stream.
@@ -152,7 +153,39 @@ pub(super) fn units(
         units.retain(|unit| unit.step == wanted);
     }
     units.sort_by_key(|unit| (unit.stream, unit.span.start, unit.span.end));
+    widen_waits(view, &mut units);
     units
+}
+
+/// On a 910A a wait shows up when it is over, however long its stream stood still for it
+/// (facts/traces.md section 2.6). Where no wait of a capture lasts, and the record of one ended after the
+/// task before it, the wait began when that task ended.
+fn widen_waits(view: &View<'_>, units: &mut [Unit]) {
+    let tasks = view.trace.tasks.iter();
+    let mut waits = tasks.filter(|task| task.kind == TaskKind::EventWait);
+    if waits.any(|wait| wait.span.len() > BLOCKING_NS) {
+        return;
+    }
+    let links = view.links.events.iter();
+    let records: HashMap<usize, i64> = links
+        .filter_map(|link| {
+            let record = view.trace.tasks.get(link.record? as usize)?;
+            Some((link.wait as usize, view.device_span(record.span).end))
+        })
+        .collect();
+    for at in 1..units.len() {
+        let (before, unit) = (&units[at - 1], &units[at]);
+        let Body::Task(task) = unit.body else {
+            continue;
+        };
+        let is_same = before.stream == unit.stream && unit.call.is_none();
+        let blocked = records
+            .get(&task)
+            .is_some_and(|end| *end > before.span.end && *end <= unit.span.end);
+        if is_same && blocked {
+            units[at].span.start = before.span.end.min(unit.span.start);
+        }
+    }
 }
 
 /// Whether a call of this name copies and returns when that is done.

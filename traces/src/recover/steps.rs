@@ -13,6 +13,8 @@ pub(super) struct Steps<'a> {
     /// Per thread: the dequeue rows by start, each with its end and when what it took was put into
     /// the queue.
     taken: HashMap<u64, BTreeMap<i64, (i64, i64)>>,
+    /// Whether host rows mark the steps.
+    is_marked: bool,
 }
 
 impl<'a> Steps<'a> {
@@ -29,7 +31,12 @@ impl<'a> Steps<'a> {
                 rows.insert(call.span.start, (call.span.end, *put));
             }
         }
-        Self { trace, taken }
+        let is_marked = rows(HostKind::Annotation).next().is_some();
+        Self {
+            trace,
+            taken,
+            is_marked,
+        }
     }
 
     /// The step in which a moment of a thread lies. What a worker takes from a queue belongs to
@@ -66,7 +73,7 @@ impl<'a> Steps<'a> {
             .and_then(|at| self.trace.details.get(at as usize));
         match detail.and_then(|detail| detail.step) {
             // Steps of a sunk graph are marked on the device's own clock.
-            None if self.trace.host.is_empty() => self.at(task.span.start),
+            None if !self.is_marked => self.at(task.span.start),
             known => known,
         }
     }

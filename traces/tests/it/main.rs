@@ -3,8 +3,10 @@
 mod captures;
 mod dumps;
 mod formats;
+mod fuzz;
 mod inspecting;
 mod malformed;
+mod memory;
 mod pairing;
 mod random;
 mod reading;
