@@ -62,6 +62,9 @@ pub(crate) enum Verb {
         after_help = "Examples:\n  ascsim show schedule.json\n  ascsim import prof_dir -o - | ascsim show -"
     )]
     Show(Show),
+    /// Show the hardware and software-stack profiles there are.
+    #[command(subcommand, after_help = HW_HELP)]
+    Hw(Hw),
     /// Print the JSON Schema of a file format.
     Schema {
         /// Which format.
@@ -83,6 +86,7 @@ Examples:
   ascsim what-if prof_dir --apply scale:select=name=MatMul*,factor=0.8
   ascsim what-if prof_dir --apply move-to-stream:select=module=*shared*,stream=side,after=name=Cast,before=name=Add
   ascsim what-if schedule.json --apply graph:us=20 --json
+  ascsim what-if schedule.json --hw a3-server --hw cann-9.0-vllm-ascend-0.23
   ascsim what-if --list";
 
 const RUN_HELP: &str = "\
@@ -90,6 +94,42 @@ Examples:
   ascsim run schedule.json --certificate schedule.certificate
   ascsim run schedule.json --certificate schedule.certificate --backend emulator --steps 10
   ascsim run schedule.json --certificate schedule.certificate --backend emulator --trace recorded";
+
+const HW_HELP: &str = "\
+Examples:
+  ascsim hw list
+  ascsim hw show 910c-752t
+  ascsim hw diff 910c-752t 910c-560t
+  ascsim hw show ./my-chip.toml --json";
+
+/// What `hw` does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Hw {
+    /// List the profiles: chips, links, machines and software stacks.
+    List {
+        /// Print the list as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a profile: every number with its unit, range, confidence and source.
+    Show {
+        /// A profile's name, or a profile file.
+        profile: String,
+        /// Print the profile as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show how two profiles of a kind differ.
+    Diff {
+        /// A profile's name, or a profile file.
+        a: String,
+        /// Another one.
+        b: String,
+        /// Print the difference as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
 
 /// Arguments of `what-if`.
 #[derive(Debug, Args)]
@@ -115,9 +155,13 @@ pub(crate) struct WhatIf {
     /// Replace files that exist.
     #[arg(long)]
     pub force: bool,
-    /// How kernels share the cores.
-    #[arg(long, value_enum, default_value_t = Engines::Exclusive)]
-    pub engines: Engines,
+    /// The machine, chip or software stack to simulate on: a profile's name (`ascsim hw list`) or a
+    /// profile file. Kernels then share cores and bandwidth, and ops without a duration get one.
+    #[arg(long, value_name = "PROFILE")]
+    pub hw: Vec<String>,
+    /// How kernels share the cores where --hw names no machine; exclusive without it.
+    #[arg(long, value_enum, conflicts_with = "hw")]
+    pub engines: Option<Engines>,
     /// Which step of a profile, by number; the last one without it.
     #[arg(long, value_name = "NUMBER")]
     pub step: Option<u32>,

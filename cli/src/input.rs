@@ -81,7 +81,7 @@ pub(crate) fn study(
         let name = path.display().to_string();
         return from_schedule(&name, SourceKind::Schedule, schedule(path)?, options);
     }
-    crate::profile::study(path, step, options.engines)
+    crate::profile::study(path, step, options)
 }
 
 /// Whether a path names a schedule file: standard input, or a file that starts as one does. What

@@ -4,6 +4,7 @@
 
 mod args;
 mod failure;
+mod hardware;
 mod input;
 mod output;
 mod profile;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ascsim_sim::EngineModel;
+use ascsim_sim::Options;
 use ascsim_studies::Input;
 use ascsim_traces::Trace;
 use ascsim_traces::recover::{Recovered, Settings, recover};
@@ -36,12 +36,8 @@ pub(crate) fn recovered(paths: &[PathBuf], step: Option<u32>) -> Result<Recovere
 ///
 /// # Errors
 /// As [`recovered`], or if the schedule cannot be simulated.
-pub(crate) fn study(
-    path: &Path,
-    step: Option<u32>,
-    engines: EngineModel,
-) -> Result<Input, Failure> {
+pub(crate) fn study(path: &Path, step: Option<u32>, options: &Options) -> Result<Input, Failure> {
     let recovered = recovered(&[path.to_path_buf()], step)?;
     let name = path.display().to_string();
-    ascsim_studies::profile(&name, recovered, engines).map_err(Failure::input)
+    ascsim_studies::profile(&name, recovered, options).map_err(Failure::input)
 }

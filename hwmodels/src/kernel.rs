@@ -161,6 +161,10 @@ pub struct KernelCost {
     pub body_ps: u64,
     /// What its cores need for the body by themselves, if memory gave all they can draw.
     pub own_ps: u64,
+    /// What its cores need to compute, in ps.
+    pub compute_ps: u64,
+    /// What its cores need to draw its bytes, in ps.
+    pub draw_ps: u64,
     /// HBM traffic in bytes at nominal bandwidth: what it moves, over the share of the bandwidth
     /// that its class reaches. Over nominal bandwidth, it gives the time on HBM alone.
     pub hbm_bytes: f64,
@@ -179,7 +183,8 @@ pub fn kernel(work: &KernelWork, r: &Reader<'_>) -> KernelCost {
     let cube = Engine::new(work.aic_blocks, work.aic_cores, r.get(P::ChipAic));
     let vector = Engine::new(work.aiv_blocks, work.aiv_cores, r.get(P::ChipAiv));
     let mut body = 0.0;
-    let mut own: f64 = 0.0;
+    let mut compute: f64 = 0.0;
+    let mut draw = 0.0;
     let mut hbm_bytes = 0.0;
     let mut bound = Bound::Fixed;
     let mut consider = |us: f64, what: Bound| {
@@ -191,13 +196,13 @@ pub fn kernel(work: &KernelWork, r: &Reader<'_>) -> KernelCost {
     if work.cube_flops > 0.0 {
         let rate = r.get(work.format.peak()) * r.get(P::KernelCube);
         let us = cube.stretch * us_at(work.cube_flops, rate);
-        own = own.max(us);
+        compute = compute.max(us);
         consider(us, Bound::Cube);
     }
     if work.vector_flops > 0.0 {
         let rate = r.get(P::ChipVector) * r.get(P::KernelVector);
         let us = vector.stretch * us_at(work.vector_flops, rate);
-        own = own.max(us);
+        compute = compute.max(us);
         consider(us, Bound::Vector);
     }
     let hit = work.l2_hit_bytes.clamp(0.0, work.bytes_read.max(0.0));
@@ -223,7 +228,7 @@ pub fn kernel(work: &KernelWork, r: &Reader<'_>) -> KernelCost {
         if hit > 0.0 {
             one += us_at(hit, r.get(from_l2));
         }
-        own = own.max(one * engine.share);
+        draw = one * engine.share;
         consider(one * engine.share, Bound::Cores);
     }
     let fixed = r.get(work.class.fixed());
@@ -235,7 +240,9 @@ pub fn kernel(work: &KernelWork, r: &Reader<'_>) -> KernelCost {
         ps: ps((fixed + body).max(floor)),
         fixed_ps: ps(fixed),
         body_ps: ps(body),
-        own_ps: ps(own),
+        own_ps: ps(compute.max(draw)),
+        compute_ps: ps(compute),
+        draw_ps: ps(draw),
         hbm_bytes,
         l2_bytes: hit,
         bound,

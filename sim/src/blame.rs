@@ -21,8 +21,8 @@ pub enum Category {
     /// Latency of events, notifies and values. What happened before the record is blamed on what
     /// the recording stream did.
     WaitOnEvent,
-    /// A ready kernel without free cores, whatever those that held them did; and what a kernel takes
-    /// longer because it had too few.
+    /// A ready kernel without free cores, named by who held them; and what a kernel takes longer
+    /// because it had too few.
     WaitOnCores,
     /// Host time of calls that issue device tasks, and their way to the device.
     Launch,

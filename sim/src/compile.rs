@@ -5,10 +5,12 @@ mod error;
 mod host;
 mod inside;
 mod task;
+mod touch;
 
 use std::collections::HashMap;
 
 use ascsim_schedules::flat::{Flat, Instance, InstanceId, Role as Runs};
+use ascsim_schedules::footprint::Footprints;
 use ascsim_schedules::{DelayCause, Expr, OpKind, VariableRef};
 
 pub use error::{CompileError, TimeError};
@@ -77,12 +79,17 @@ pub fn compile_with(
     compiler.collectives();
     let mut calls = Calls::new(flat, options);
     let mut inside = Inside::new(flat);
+    let caches = options.hardware.is_some() && options.die.l2_bytes > 0;
+    let footprints = caches.then(|| Footprints::new(flat.schedule()));
     for (die, (_, range)) in flat.ranks().iter().enumerate() {
         for index in range.clone() {
             let id = InstanceId::new(index);
             let spec = compiler.spec(die as u32, id, &mut inside)?;
             let stream = spec.stream;
             compiler.builder.push(spec);
+            if let Some(footprints) = footprints.as_ref().filter(|_| stream != NONE) {
+                compiler.touches(id, footprints);
+            }
             calls.add(&mut compiler.builder, id, stream != NONE);
             inside.add(&mut compiler.builder, id, stream);
         }

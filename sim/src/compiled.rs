@@ -8,6 +8,7 @@ use ascsim_schedules::{Compare, DelayCause, Expr};
 
 use crate::blame::Category;
 use crate::costs::TaskKind;
+use crate::engine::Touch;
 use crate::load::{Load, Rates};
 use crate::times::{TimeField, Times};
 
@@ -221,6 +222,8 @@ pub struct Compiled {
     pub(crate) cause: Vec<DelayCause>,
     /// What each task takes of its die.
     pub(crate) loads: Vec<Load>,
+    /// Which bytes of its die each task touches, for L2.
+    pub(crate) touches: Lists<Touch>,
     /// The most that any task draws of each resource, in bytes per ps.
     pub(crate) heaviest: Rates,
     /// Whether the issuing call returns only when the task has ended.
@@ -360,6 +363,7 @@ pub(crate) struct Builder {
     host_needs: Vec<(u32, Need)>,
     start_needs: Vec<(u32, Need)>,
     end_needs: Vec<(u32, Need)>,
+    touches: Vec<(u32, Touch)>,
     thread_count: u32,
     stream_count: u32,
 }
@@ -452,6 +456,11 @@ impl Builder {
         self.end_needs.push((id, need));
     }
 
+    /// The task of `id` touches bytes of its die.
+    pub(crate) fn touch(&mut self, id: u32, touch: Touch) {
+        self.touches.push((id, touch));
+    }
+
     /// The program. O(instances + needs).
     pub(crate) fn finish(mut self) -> Compiled {
         let c = &mut self.compiled;
@@ -461,6 +470,7 @@ impl Builder {
         c.host_needs = Lists::new(count, &self.host_needs);
         c.start_needs = Lists::new(count, &self.start_needs);
         c.end_needs = Lists::new(count, &self.end_needs);
+        c.touches = Lists::new(count, &self.touches);
         self.compiled
     }
 }

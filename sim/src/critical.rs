@@ -21,8 +21,8 @@ pub enum Part {
     Gap,
     /// The latency of the launch or of the signal that it waits for.
     Latency,
-    /// It was ready, but had no cores, and nobody that gave some back had ended; or it ran longer
-    /// because it had too few.
+    /// It held cores that a ready task of the path waited for; where nobody is known to have held
+    /// them, it waited itself. Or it ran longer because it had too few.
     Cores,
     /// It ran longer than its cores need, for want of bandwidth.
     Bandwidth,
@@ -68,7 +68,6 @@ impl CriticalPath {
             times,
             timeline,
             segments: Vec::new(),
-            short_of_cores: u64::MAX,
         };
         let mut at = timeline.last().map(|last| (last, Point::End));
         while let Some((instance, point)) = at {
@@ -94,26 +93,10 @@ struct Walk<'a> {
     timeline: &'a Timeline,
     /// From the end of the path to its start.
     segments: Vec<Segment>,
-    /// From when on a task of the path that follows was ready and had no cores.
-    short_of_cores: u64,
 }
 
 impl Walk<'_> {
-    /// Adds a stretch. What lies in the time that a later task was ready and had no cores is waiting
-    /// for cores, whatever their holders did.
     fn push(&mut self, instance: u32, part: Part, category: Category, from: u64, to: u64) {
-        let since = self.short_of_cores;
-        if from < since && since < to {
-            self.push_whole(instance, part, Category::WaitOnCores, since, to);
-            self.push_whole(instance, part, category, from, since);
-        } else if since <= from && from < to {
-            self.push_whole(instance, part, Category::WaitOnCores, from, to);
-        } else {
-            self.push_whole(instance, part, category, from, to);
-        }
-    }
-
-    fn push_whole(&mut self, instance: u32, part: Part, category: Category, from: u64, to: u64) {
         let is_host = self.program.role[instance as usize] == Role::Host;
         if from < to || part == Part::Task || (part == Part::Call && is_host) {
             self.segments.push(Segment {
@@ -250,12 +233,7 @@ impl Walk<'_> {
             return self.called(instance);
         }
         let (ready, start) = (self.timeline.ready[at], self.timeline.start[at]);
-        let holder = self.timeline.released_by[at];
-        if ready < start && holder != NONE && self.timeline.end[holder as usize] == start {
-            self.short_of_cores = self.short_of_cores.min(ready);
-            return self.go(Reason::Cores, (holder, Point::End));
-        }
-        self.push(instance, Part::Cores, Category::WaitOnCores, ready, start);
+        self.without_cores(instance, ready, start);
         let base = ready - self.times.delay[at];
         let delay = Category::of_delay(self.program.cause[at]);
         self.push(instance, Part::Delay, delay, base, ready);
@@ -279,6 +257,24 @@ impl Walk<'_> {
         let issued = self.timeline.issued[at];
         self.push(instance, Part::Latency, Category::Launch, issued, base);
         self.go(Reason::Issue, (instance, Point::Issued))
+    }
+
+    /// The time that a ready task waited for cores, as stretches of those that held them: the task
+    /// that gave them back last, before it the one whose cores that task had waited for, and so on.
+    fn without_cores(&mut self, instance: u32, ready: u64, start: u64) {
+        let (mut waiting, mut to) = (instance, start);
+        while ready < to {
+            let at = waiting as usize;
+            let holder = self.timeline.released_by[at];
+            let waited = self.timeline.ready[at] < self.timeline.start[at];
+            if holder == NONE || !waited || self.timeline.start[holder as usize] >= to {
+                self.push(instance, Part::Cores, Category::WaitOnCores, ready, to);
+                return;
+            }
+            let from = self.timeline.start[holder as usize].max(ready);
+            self.push(holder, Part::Cores, Category::WaitOnCores, from, to);
+            (waiting, to) = (holder, from);
+        }
     }
 
     /// From the end of a host call to what its thread waited for or did before.

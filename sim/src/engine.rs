@@ -11,6 +11,7 @@
 mod agents;
 mod cores;
 mod flows;
+mod l2;
 mod queue;
 mod share;
 mod signals;
@@ -25,6 +26,7 @@ use crate::load::Rates;
 use crate::timeline::Timeline;
 use crate::times::Times;
 use cores::Pool;
+pub(crate) use l2::{Touch, TouchKind};
 use queue::{Happening, Queue};
 pub use usage::Usage;
 
@@ -93,6 +95,8 @@ pub struct Simulator {
     pub(crate) out: Vec<u32>,
     /// Dies where cores, ready tasks or flows changed at this instant.
     dirty: Vec<u32>,
+    /// The share of each task's reads that hit L2, once it has started.
+    hits: Vec<f64>,
     usage: Option<Vec<Usage>>,
 }
 
@@ -199,6 +203,8 @@ impl Simulator {
         self.pools.resize_with(dies, Pool::default);
         let cores = options.cores();
         self.pools.iter_mut().for_each(|pool| pool.reset(cores));
+        let shared = options.engines == EngineModel::Shared;
+        fill(&mut self.hits, if shared { count } else { 0 }, 0.0);
         self.dirty.clear();
         if let Some(usage) = &mut self.usage {
             usage.clear();

@@ -118,7 +118,48 @@ pub(crate) struct Load {
     pub(crate) fixed: u64,
     /// Bytes per ps that one unit draws at full speed.
     pub(crate) rates: Rates,
+    /// How it changes with what it finds in L2.
+    pub(crate) warm: Warm,
 }
+
+/// How the body of a task changes with the share of its reads that L2 holds. Times are relative to
+/// the body of a task that finds nothing there.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Warm {
+    /// Bytes it reads; 0 where nothing is known, and nothing changes.
+    pub(crate) read: f64,
+    /// What its cores need to compute.
+    pub(crate) compute: f64,
+    /// What its cores need to draw its bytes, with none of them in L2 and with all of them.
+    pub(crate) draw: [f64; 2],
+    /// The share of its HBM traffic that is reads.
+    pub(crate) hbm: f64,
+    /// Bytes per ps that one unit reads of L2 if it reads all there.
+    pub(crate) l2: f64,
+    /// Whether only prefetched bytes count, because its time was measured with the others there.
+    pub(crate) prefetched_only: bool,
+}
+
+impl Load {
+    /// How long the body takes relative to the cold one, and what one unit draws meanwhile, with
+    /// this share of the reads in L2.
+    pub(crate) fn with_hits(&self, share: f64) -> (f64, Rates) {
+        if share <= 0.0 {
+            return (1.0, self.rates);
+        }
+        let [cold, warm] = self.warm.draw;
+        let own = self.warm.compute.max(cold + (warm - cold) * share);
+        let own = own.max(MOST_FASTER);
+        let mut rates = self.rates;
+        let hbm = &mut rates[Resource::Hbm as usize];
+        *hbm *= 1.0 - self.warm.hbm * share;
+        rates[Resource::L2 as usize] += self.warm.l2 * share;
+        (own, rates.map(|rate| rate / own))
+    }
+}
+
+/// The least that hits leave of a body: nothing is drawn in no time.
+const MOST_FASTER: f64 = 1e-3;
 
 impl Load {
     /// A load of `aic` and `aiv` blocks: as many equal units as these divide into, or with `batch` a

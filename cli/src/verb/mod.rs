@@ -3,6 +3,7 @@
 mod anonymise;
 mod check;
 mod completions;
+mod hw;
 mod import;
 mod inspect;
 mod replay;
@@ -28,6 +29,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Verb::Replay(arguments) => replay::run(&arguments),
         Verb::Run(arguments) => run::run(&arguments),
         Verb::Show(arguments) => show::run(&arguments),
+        Verb::Hw(what) => hw::run(&what),
         Verb::Schema { format } => schema::run(format),
         Verb::Completions { shell } => completions::run(shell),
     }

@@ -1,7 +1,7 @@
 //! `ascsim what-if`.
 
 use ascsim_schedules::format::{self, Encoding};
-use ascsim_schedules::rewrite::{Change, catalogue};
+use ascsim_schedules::rewrite::{Change, Note, catalogue};
 use ascsim_sim::{EngineModel, Options, Origin};
 use ascsim_studies::{Outcome, Setup, Step, StudyError, predict, what_if};
 
@@ -9,7 +9,7 @@ use crate::args::{Engines, WhatIf};
 use crate::failure::{DONE, FINDINGS, Failure};
 use crate::output::{Target, write_json};
 use crate::progress::Progress;
-use crate::{input, text};
+use crate::{hardware, input, text};
 
 /// The change that the built-in example is asked about where none is given.
 const EXAMPLE_CHANGE: &str = "move-to-stream:select=module=moe.shared,stream=side";
@@ -22,14 +22,9 @@ pub(crate) fn run(arguments: &WhatIf) -> Result<u8, Failure> {
     }
     let targets = Targets::new(arguments)?;
     let steps = steps(arguments)?;
-    let options = Options {
-        engines: match arguments.engines {
-            Engines::Exclusive => EngineModel::Exclusive,
-            Engines::Unlimited => EngineModel::Unlimited,
-        },
-        ..Options::default()
-    };
-    let input = input::study(arguments.path.as_deref(), arguments.step, &options)?;
+    let (options, model) = machine(arguments)?;
+    let mut input = input::study(arguments.path.as_deref(), arguments.step, &options)?;
+    input.notes.extend(model);
     let setup = Setup {
         // A change may move the first device task too, so both sides count from one instant.
         origin: Origin::Host,
@@ -69,6 +64,27 @@ pub(crate) fn run(arguments: &WhatIf) -> Result<u8, Failure> {
         .iter()
         .any(|answer| matches!(answer.after, Some(Outcome::Hangs(_))));
     Ok(if hangs { FINDINGS } else { DONE })
+}
+
+/// How the schedule is simulated, and what is to be said about it.
+fn machine(arguments: &WhatIf) -> Result<(Options, Option<Note>), Failure> {
+    if !arguments.hw.is_empty() {
+        let model = hardware::model(&arguments.hw)?;
+        let note = Note::assumption(format!(
+            "hardware: chip `{}`, machine `{}`, software stack `{}`",
+            model.chip, model.machine, model.stack
+        ));
+        return Ok((Options::on(&model), Some(note)));
+    }
+    let engines = match arguments.engines {
+        None | Some(Engines::Exclusive) => EngineModel::Exclusive,
+        Some(Engines::Unlimited) => EngineModel::Unlimited,
+    };
+    let options = Options {
+        engines,
+        ..Options::default()
+    };
+    Ok((options, None))
 }
 
 fn steps(arguments: &WhatIf) -> Result<Vec<Step>, Failure> {

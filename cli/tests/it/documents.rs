@@ -34,7 +34,12 @@ fn words(line: &str) -> Vec<String> {
 #[test]
 fn examples_of_the_documents_run() {
     let mut ran = 0;
-    for document in ["README.md", "docs/what-if.md", "docs/schedule-format.md"] {
+    for document in [
+        "README.md",
+        "docs/what-if.md",
+        "docs/simulator.md",
+        "docs/schedule-format.md",
+    ] {
         for line in commands(document) {
             // A synopsis or a command on a file of the reader's own.
             if line.contains("PATH") || line.contains("PROFILE") || line.contains("FILE") {

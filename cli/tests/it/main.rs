@@ -5,6 +5,7 @@ mod captures;
 mod check;
 mod documents;
 mod files;
+mod hw;
 mod run;
 mod what_if;
 

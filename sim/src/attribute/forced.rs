@@ -4,6 +4,7 @@ use ascsim_schedules::flat::Flat;
 use ascsim_schedules::{Delay, DelayCause, Expr, Extra, OpKind};
 use ascsim_traces::recover::{Recovered, Seen};
 
+use super::solo::for_each_op;
 use crate::compiled::{Compiled, NONE, Need, Point, Role, UNKNOWN};
 use crate::costs::{Options, TaskKind};
 
@@ -309,35 +310,18 @@ impl Pass<'_> {
 
 /// Writes delays into the schedule they were found for; those that its ops have stay.
 pub fn apply(recovered: &mut Recovered, attribution: &Attribution) {
-    let mut instance = 0;
-    let order: Vec<u32> = recovered.seen.iter().map(|seen| seen.rank).collect();
-    for rank in order {
-        let group = recovered.schedule.ranks.iter();
-        let program = group
-            .filter(|group| group.first == rank)
-            .find_map(|group| group.program.clone());
-        let programs = recovered.schedule.programs.iter_mut();
-        let Some(program) = programs
-            .into_iter()
-            .find(|own| Some(&own.name) == program.as_ref())
-        else {
-            continue;
-        };
-        for op in &mut program.ops {
-            let at = instance;
-            instance += 1;
-            let delay = attribution.delay.get(at).copied().unwrap_or(0);
-            if delay == 0 || op.delay.is_some() {
-                continue;
-            }
-            op.delay = Some(Box::new(Delay {
-                ns: Expr::Int((delay / 1_000) as i64),
-                cause: attribution.cause[at],
-                note: attribution.note[at].map(Into::into),
-                extra: Extra::default(),
-            }));
+    for_each_op(recovered, |at, op| {
+        let delay = attribution.delay.get(at).copied().unwrap_or(0);
+        if delay == 0 || op.delay.is_some() {
+            return;
         }
-    }
+        op.delay = Some(Box::new(Delay {
+            ns: Expr::Int((delay / 1_000) as i64),
+            cause: attribution.cause[at],
+            note: attribution.note[at].map(Into::into),
+            extra: Extra::default(),
+        }));
+    });
 }
 
 /// Takes out of a schedule what profiling added: the delays whose note says so. Simulate the result with

@@ -4,7 +4,8 @@
 //! observed start is the op's *delay*; with all delays in place, a replay reproduces the observed
 //! starts. This module finds the delays and their causes ([`attribute()`]), replays a capture and
 //! says how well that went ([`replay()`]), fits the parameters that a replay without delays needs
-//! ([`Parameters`], [`Fitted`]), and predicts with parameters from elsewhere ([`predict()`]).
+//! ([`Parameters`], [`Fitted`]), predicts with parameters from elsewhere ([`predict()`]), and frees
+//! durations from the contention under which they were recorded ([`solo()`]).
 //!
 //! # The four classes
 //!
@@ -22,6 +23,7 @@ mod forced;
 mod parameters;
 mod predict;
 mod replay;
+mod solo;
 
 pub use clean::clean_gaps;
 pub use fitted::{Fitted, GapRow};
@@ -29,3 +31,4 @@ pub use forced::{Attribution, Violation, apply, attribute, without_perturbation}
 pub use parameters::{Parameters, Spread};
 pub use predict::{From, Prediction, predict, take_arrivals};
 pub use replay::{Delays, Errors, Replay, ReplayError, replay};
+pub use solo::{Solo, solo};

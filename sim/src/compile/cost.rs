@@ -15,7 +15,7 @@ use ascsim_schedules::{
 
 use super::{Compiler, to_ps};
 use crate::compiled::Role;
-use crate::load::{Engine, Load, Rates, Resource, fits};
+use crate::load::{Engine, Load, Rates, Resource, Warm, fits};
 
 /// How long a task takes at full speed, in ps, and what it takes meanwhile.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +33,14 @@ struct Body {
     bytes: Rates,
     /// What it takes alone on its die, in ps.
     alone: u64,
+    /// Bytes it reads, the share of its HBM traffic that these are, and what it reads of L2 if all
+    /// of them are there.
+    read: (f64, f64, f64),
+    /// What its cores need to compute, and to draw its bytes from HBM and from L2, in ps.
+    compute: f64,
+    draw: [f64; 2],
+    /// Whether it was measured.
+    measured: bool,
 }
 
 impl Compiler<'_, '_> {
@@ -95,24 +103,32 @@ impl Compiler<'_, '_> {
             }
             _ => 1.0,
         };
-        let on_limit = work.map(|work| {
-            kernel(
-                &KernelWork {
-                    aic_blocks: limited.aic,
-                    aiv_blocks: limited.aiv,
-                    ..work
-                },
-                r,
-            )
+        let on_limit = work.map(|work| KernelWork {
+            aic_blocks: limited.aic,
+            aiv_blocks: limited.aiv,
+            ..work
         });
         let mut fixed = fixed.min(stated.unwrap_or(u64::MAX));
-        let body = match on_limit {
-            Some(cost) if cost.body_ps > 0 => {
-                let bytes = [cost.hbm_bytes * scale, cost.l2_bytes * scale, 0.0, 0.0];
+        let body = match on_limit.map(|work| (work, kernel(&work, r))) {
+            Some((work, cost)) if cost.body_ps > 0 => {
+                let all = KernelWork {
+                    l2_hit_bytes: work.bytes_read,
+                    ..work
+                };
+                let moved = (work.bytes_read + work.bytes_written).max(1.0);
+                let scaled = |ps: u64| ps as f64 * scale;
                 Body {
-                    own: (cost.own_ps as f64 * scale + 0.5) as u64,
-                    bytes,
-                    alone: (cost.body_ps as f64 * scale + 0.5) as u64,
+                    own: (scaled(cost.own_ps) + 0.5) as u64,
+                    bytes: [cost.hbm_bytes * scale, cost.l2_bytes * scale, 0.0, 0.0],
+                    alone: (scaled(cost.body_ps) + 0.5) as u64,
+                    read: (
+                        work.bytes_read,
+                        work.bytes_read / moved,
+                        work.bytes_read * scale,
+                    ),
+                    compute: scaled(cost.compute_ps),
+                    draw: [scaled(cost.draw_ps), scaled(kernel(&all, r).draw_ps)],
+                    measured: stated.is_some(),
                 }
             }
             _ => {
@@ -122,8 +138,8 @@ impl Compiler<'_, '_> {
                 let own = (whole as f64 * larger + 0.5) as u64;
                 Body {
                     own,
-                    bytes: [0.0; 4],
                     alone: own,
+                    ..Body::default()
                 }
             }
         };
@@ -178,6 +194,17 @@ impl Compiler<'_, '_> {
         if own > 0 {
             let each = own as f64 / f64::from(load.waves) * f64::from(load.units.max(1));
             load.rates = body.bytes.map(|bytes| bytes / each);
+            let whole = own as f64;
+            let (read, share, from_l2) = body.read;
+            load.warm = Warm {
+                // What takes only memory time has no cores to draw faster.
+                read: if body.own > 0 { read } else { 0.0 },
+                compute: body.compute / whole,
+                draw: body.draw.map(|ps| ps / whole),
+                hbm: share,
+                l2: from_l2 / each,
+                prefetched_only: body.measured,
+            };
         }
         load.fixed = fixed;
         Cost {

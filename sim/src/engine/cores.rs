@@ -3,6 +3,7 @@
 use std::mem;
 
 use super::flows::{Flow, Flows};
+use super::l2::{L2, TouchKind};
 use super::queue::Happening;
 use super::usage::Usage;
 use super::{Engine, Phase};
@@ -19,6 +20,7 @@ pub(super) struct Pool {
     /// Ready tasks with units that have no cores yet, in order.
     pending: Vec<u32>,
     pub(super) flows: Flows,
+    l2: L2,
 }
 
 impl Pool {
@@ -27,6 +29,7 @@ impl Pool {
         self.gave = [NONE; KINDS];
         self.pending.clear();
         self.flows.clear();
+        self.l2.clear();
     }
 
     /// How many units of a load the free cores hold.
@@ -164,7 +167,7 @@ impl Engine<'_> {
             return self.end_at(instance, now + duration, units);
         }
         let load = &self.program.loads[at];
-        let (fixed, one) = self.split(load, duration);
+        let (fixed, one) = self.split(at, duration);
         let first = self.sim.timeline.start[at] == now;
         let head = if first { fixed } else { 0 };
         if !load.flows() {
@@ -186,7 +189,7 @@ impl Engine<'_> {
             Role::Collective(transfer) => self.sim.transfer[transfer as usize],
             _ => self.times.duration[at],
         };
-        let (_, one) = self.split(&self.program.loads[at], duration);
+        let (_, one) = self.split(at, duration);
         self.flow(instance, units, one, now);
     }
 
@@ -203,7 +206,7 @@ impl Engine<'_> {
         self.sim.flowing[transfer as usize] = members.len() as u32;
         for member in members {
             // Members without a load of their own take the time of the others.
-            let (fixed, _) = self.split(&program.loads[*member as usize], duration);
+            let (fixed, _) = self.split(*member as usize, duration);
             let flow = Happening::Flow(0);
             self.sim.queue.push(now + fixed, *member, flow);
         }
@@ -229,16 +232,24 @@ impl Engine<'_> {
     /// A duration as what the first units spend before they work (with what does not divide), and
     /// what each unit then takes at full speed. On an idle die of the kind that the duration is for,
     /// they add up to it.
-    fn split(&self, load: &Load, duration: u64) -> (u64, u64) {
+    /// What is in L2 shortens the body.
+    fn split(&self, at: usize, duration: u64) -> (u64, u64) {
+        let load = &self.program.loads[at];
         let fixed = load.fixed.min(duration);
-        let body = duration - fixed;
+        let body = match self.sim.hits[at] {
+            hits if hits > 0.0 => {
+                let (shorter, _) = load.with_hits(hits);
+                ((duration - fixed) as f64 * shorter + 0.5) as u64
+            }
+            _ => duration - fixed,
+        };
         let waves = u64::from(load.waves.max(1));
         (fixed + body % waves, body / waves)
     }
 
     fn flow(&mut self, instance: u32, units: u32, ps: u64, now: u64) {
         let at = instance as usize;
-        let rates = self.program.loads[at].rates;
+        let (_, rates) = self.program.loads[at].with_hits(self.sim.hits[at]);
         let rates = rates.map(|rate| rate * f64::from(units.max(1)));
         let die = self.program.die[at];
         let flows = &mut self.sim.pools[die as usize].flows;
@@ -283,8 +294,45 @@ impl Engine<'_> {
                 return;
             }
         }
+        if self.options.engines == EngineModel::Shared {
+            self.leaves_in_l2(instance);
+        }
         self.signal(instance, now);
         self.finish(instance, now);
+    }
+
+    /// Finds out which share of a task's reads is in L2 when it starts.
+    fn looks_in_l2(&mut self, instance: u32) {
+        let touches = self.program.touches.of(instance);
+        if touches.is_empty() {
+            return;
+        }
+        let die = self.program.die[instance as usize] as usize;
+        let warm = &self.program.loads[instance as usize].warm;
+        let reads = touches.iter().filter(|touch| touch.kind == TouchKind::Read);
+        let mut found = 0;
+        for touch in reads {
+            let (hit, prefetched) = self.sim.pools[die].l2.read(touch);
+            found += if warm.prefetched_only {
+                prefetched
+            } else {
+                hit
+            };
+        }
+        if warm.read > 0.0 {
+            self.sim.hits[instance as usize] = (found as f64 / warm.read).min(1.0);
+        }
+    }
+
+    /// What a task leaves in L2 when it ends.
+    fn leaves_in_l2(&mut self, instance: u32) {
+        let die = self.program.die[instance as usize] as usize;
+        for touch in self.program.touches.of(instance) {
+            if touch.kind != TouchKind::Read {
+                let l2 = &mut self.sim.pools[die].l2;
+                l2.keep(touch, self.options.die.l2_bytes);
+            }
+        }
     }
 
     fn used(&mut self, instance: u32, units: u32, from: u64, to: u64) {
@@ -305,6 +353,9 @@ impl Engine<'_> {
         let stream = self.program.stream[at] as usize;
         self.sim.timeline.start[at] = now;
         self.sim.phase[stream] = Phase::Running;
+        if self.options.engines == EngineModel::Shared {
+            self.looks_in_l2(instance);
+        }
         self.wake(instance);
         match self.program.role[at] {
             Role::Task

@@ -11,7 +11,7 @@ use ascsim_schedules::rewrite::Note;
 use ascsim_sim::attribute::{
     self, Fitted, Parameters, ReplayError, attribute, clean_gaps, without_perturbation,
 };
-use ascsim_sim::{EngineModel, Gaps, Options, compile};
+use ascsim_sim::{Gaps, Options, compile};
 use ascsim_traces::recover::Recovered;
 
 use crate::result::{Source, SourceKind};
@@ -46,20 +46,26 @@ fn clean() -> Result<Gaps, ProfileError> {
     Ok(clean_gaps(&Reader::new(&values)))
 }
 
-/// What a study of recovered captures starts from. `path` is what the user named.
+/// What a study of recovered captures starts from. `path` is what the user named; of `machine`, the
+/// engines, the die and the hardware model count, since gaps, latencies and host times come from the
+/// capture.
 ///
 /// # Errors
 /// If the recovered schedule cannot be simulated.
 ///
 /// # Complexity
-/// That of [`attribute()`].
+/// That of [`attribute()`], and with [`EngineModel::Shared`](ascsim_sim::EngineModel::Shared) of
+/// [`solo()`](attribute::solo()).
 pub fn profile(
     path: &str,
     mut recovered: Recovered,
-    engines: EngineModel,
+    machine: &Options,
 ) -> Result<Input, ProfileInputError> {
     let options = Options {
-        engines,
+        engines: machine.engines,
+        die: machine.die.clone(),
+        limits: machine.limits.clone(),
+        hardware: machine.hardware.clone(),
         ..Parameters::fit([&recovered])?.least()
     };
     let found = {
@@ -92,6 +98,14 @@ pub fn profile(
         )));
     }
     attribute::apply(&mut recovered, &found);
+    let freed = attribute::solo(&mut recovered, &options)?;
+    if freed.kernels > 0 {
+        notes.push(Note::assumption(format!(
+            "{} kernels contended for cores as they were recorded: they are given the durations with \
+             which the simulation takes as long, to within {} ns",
+            freed.kernels, freed.left_ns
+        )));
+    }
     let source = Source {
         path: path.to_owned(),
         kind: SourceKind::Profile,

@@ -166,14 +166,13 @@ fn key(flat: &Flat<'_>, id: InstanceId) -> Key {
         OpKind::Kernel(kernel) => kernel.name.as_str(),
         other => other.name(),
     };
-    let duration = instance
-        .duration()
-        .and_then(|duration| match duration.from {
-            Provenance::Measured | Provenance::Derived => Some(Parameter::MeasuredNoise),
-            Provenance::Stated | Provenance::Modelled => Some(Parameter::ModelError),
-            // Given by the question itself.
-            Provenance::Assumed => None,
-        });
+    let duration = match instance.duration().map(|duration| duration.from) {
+        Some(Provenance::Measured | Provenance::Derived) => Some(Parameter::MeasuredNoise),
+        // Without a duration, the hardware model gives it one.
+        Some(Provenance::Stated | Provenance::Modelled) | None => Some(Parameter::ModelError),
+        // Given by the question itself.
+        Some(Provenance::Assumed) => None,
+    };
     Key {
         own,
         alike: hash(name.as_bytes(), 0),

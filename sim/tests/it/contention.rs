@@ -137,6 +137,91 @@ fn the_dies_of_a_package_have_hbm_of_their_own() {
     );
 }
 
+/// How long the kernel named `id` runs, in ps.
+fn length(text: &str, options: &Options, id: &str) -> u64 {
+    let schedule = schedule(text);
+    let (timeline, _) = run(&schedule, options, options);
+    let flat = Flat::new(&schedule).expect("a valid schedule");
+    let id = flat.find(0, id).expect("it is there").index();
+    timeline.end[id] - timeline.start[id]
+}
+
+#[test]
+fn what_was_prefetched_or_just_written_is_read_from_l2() {
+    let options = quiet();
+    let matmul = "k s0 MatMul mb=10 b=24/0 rd=B";
+    let cold = length(matmul, &options, "MatMul");
+    let values = values();
+    let hit = KernelWork {
+        l2_hit_bytes: 10e6,
+        ..work_of("MatMul", 10e6)
+    };
+    let warm = kernel(&hit, &Reader::new(&values)).ps;
+    assert!(warm < cold);
+    for before in ["pf s0 p B", "k s0 Add mb=0 b=0/48 wr=B"] {
+        let found = length(&format!("{before}\n{matmul}"), &options, "MatMul");
+        assert!(
+            found.abs_diff(warm) <= 4,
+            "{before}: {found} instead of {warm}"
+        );
+    }
+    // Reading does not bring it in, and another buffer does not help.
+    for before in ["k s0 Add mb=10 b=0/48 rd=B", "pf s0 p C"] {
+        let found = length(&format!("{before}\n{matmul}"), &options, "MatMul");
+        assert_eq!(found, cold, "{before}");
+    }
+}
+
+#[test]
+fn l2_forgets_what_was_used_least_recently() {
+    let mut options = quiet();
+    options.die.l2_bytes = 25_000_000;
+    let read = "k s0 MatMul mb=10 b=24/0 rd=A";
+    let warm = length(&format!("pf s0 p A\n{read}"), &options, "MatMul");
+    let two_more = "pf s0 p A\npf s0 q B\npf s0 r C\n";
+    let half = length(&format!("{two_more}{read}"), &options, "MatMul");
+    let again = "pf s0 p A\npf s0 q B\nk s0 Mul mb=10 b=0/48 rd=A\npf s0 r C\n";
+    let used = length(&format!("{again}{read}"), &options, "MatMul");
+    options.die.l2_bytes = 0;
+    let cold = length(&format!("pf s0 p A\n{read}"), &options, "MatMul");
+    assert!(warm < half && half < cold, "{warm} {half} {cold}");
+    assert_eq!(used, warm);
+}
+
+#[test]
+fn a_stated_time_changes_by_prefetches_only() {
+    let options = quiet();
+    let stated = "k s0 MatMul 20 mb=10 b=24/0 rd=B";
+    let after = |before: &str| length(&format!("{before}\n{stated}"), &options, "MatMul");
+    let write = after("k s0 Add mb=0 b=0/48 wr=B");
+    assert!(write.abs_diff(20_000_000) <= 4, "{write}");
+    assert!(after("pf s0 p B") < 19_000_000);
+}
+
+#[test]
+fn a_collective_takes_longer_where_hbm_is_short() {
+    let options = quiet();
+    let alone = "comm tp 0 1\nprogram p\nall s0 x tp 100 b=0/8\nranks 0 2 p";
+    let mut alone = schedule(alone);
+    let beside = "comm tp 0 1\nprogram p\nall s0 x tp 100 b=0/8\nk s1 MatMul mb=200 b=24/0\n\
+                  ranks 0 2 p";
+    let mut beside = schedule(beside);
+    for schedule in [&mut alone, &mut beside] {
+        let op = &mut schedule.programs[0].ops[0];
+        let comm = op.comm.as_mut().expect("a collective");
+        comm.bytes = 64_000_000_u32.into();
+    }
+    let end = |schedule: &Schedule, options: &Options| {
+        let (timeline, _) = run(schedule, options, options);
+        timeline.end[0]
+    };
+    assert!(end(&alone, &options).abs_diff(100_000_000) <= 4);
+    assert!(end(&beside, &options) >= end(&alone, &options));
+    let mut short = options.clone();
+    short.die.bytes_per_s[0] *= 0.3;
+    assert!(end(&beside, &short) > end(&alone, &options));
+}
+
 /// A kernel: blocks, megabytes, and the stated µs if not what the model says.
 fn kernels(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<String>> {
     let blocks = prop::sample::select(vec![
@@ -177,6 +262,23 @@ fn text(kernels: &[String], serial: bool) -> String {
     text
 }
 
+/// A kernel on all cube cores that reads so many bytes.
+fn work_of(name: &str, bytes: f64) -> KernelWork {
+    KernelWork {
+        class: KernelClass::of(name),
+        format: Format::default(),
+        cube_flops: 0.0,
+        vector_flops: 0.0,
+        bytes_read: bytes,
+        l2_hit_bytes: 0.0,
+        bytes_written: 0.0,
+        aic_blocks: 24,
+        aiv_blocks: 0,
+        aic_cores: 24,
+        aiv_cores: 48,
+    }
+}
+
 /// What a kernel does, read from its op.
 fn work(flat: &Flat<'_>, id: InstanceId) -> KernelWork {
     let OpKind::Kernel(op) = &flat[id].op.kind else {
@@ -189,17 +291,12 @@ fn work(flat: &Flat<'_>, id: InstanceId) -> KernelWork {
         .as_ref()
         .and_then(|work| work.bytes_read.clone());
     KernelWork {
-        class: KernelClass::of(&op.name),
-        format: Format::default(),
-        cube_flops: 0.0,
-        vector_flops: 0.0,
-        bytes_read: bytes.and_then(|bytes| bytes.constant()).unwrap_or(0.0),
-        l2_hit_bytes: 0.0,
-        bytes_written: 0.0,
         aic_blocks: cores.aic,
         aiv_blocks: cores.aiv,
-        aic_cores: 24,
-        aiv_cores: 48,
+        ..work_of(
+            &op.name,
+            bytes.and_then(|bytes| bytes.constant()).unwrap_or(0.0),
+        )
     }
 }
 

@@ -17,17 +17,19 @@
 //! program name [capture S], ranks first count program, external first count, comm name 0 1 | 2 3
 //! ```
 //! Options: `t=` thread, `i=` issue µs, `d=` delay µs, `peer=` rank, `b=AIC/AIV` blocks,
-//! `mode=batch`, `mb=` megabytes that a kernel reads.
+//! `mode=batch`, `mb=` megabytes that a kernel reads, `rd=` and `wr=` a buffer of 10 MB that it reads
+//! or writes; `pf S name buffer` prefetches one.
 
 use std::collections::BTreeSet;
 
 use ascsim_schedules::flat::Flat;
 use ascsim_schedules::{
-    Buffer, Capture, CaptureMode, Collective, CollectiveKind, Comm, Communicator, Compare,
-    CopyDirection, Cores, Delay, DelayCause, Event, EventKind, Expr, Extra, GraphLaunch, Group,
-    GroupTask, HostKind, Kernel, Measured, Memcpy, Memory, Notify, NotifyRecord, NotifyWait, Op,
-    OpKind, Owner, Peer, Program, Provenance, RankGroup, Record, Repeat, Schedule, ScheduleMode,
-    Stream, SuperKernel, SyncTarget, Tags, ValueWait, ValueWrite, Wait, Work,
+    Access, AccessMode, Accesses, Buffer, Capture, CaptureMode, Collective, CollectiveKind, Comm,
+    Communicator, Compare, CopyDirection, Cores, Delay, DelayCause, Event, EventKind, Expr, Extra,
+    GraphLaunch, Group, GroupTask, HostKind, Kernel, Measured, Memcpy, Memory, Notify,
+    NotifyRecord, NotifyWait, Op, OpKind, Owner, Peer, Prefetch, Program, Provenance, Range,
+    RankGroup, Record, Repeat, Schedule, ScheduleMode, Stream, SuperKernel, SyncTarget, Tags,
+    ValueWait, ValueWrite, Wait, Work,
 };
 use ascsim_sim::Timeline;
 
@@ -120,6 +122,18 @@ fn set_options<'a>(op: &mut Op, option: &dyn Fn(&str) -> Option<&'a str>) {
             bytes_read: Some(bytes.into()),
             ..Work::default()
         }));
+    }
+    let access = |name: &str, mode| Access {
+        buffer: name.into(),
+        mode,
+        range: Range::Whole,
+        peer: Peer::Own,
+        extra: Extra::default(),
+    };
+    let read = option("rd").map(|name| access(name, AccessMode::Read));
+    let write = option("wr").map(|name| access(name, AccessMode::Write));
+    if read.is_some() || write.is_some() {
+        op.accesses = Accesses::Known(read.into_iter().chain(write).collect());
     }
     if let Some((aic, aiv)) = option("b").and_then(|blocks| blocks.split_once('/')) {
         let mode = match option("mode") {
@@ -219,6 +233,15 @@ fn op(words: &[&str], peer: Option<&str>, index: usize) -> Op {
                 extra: extra(),
             };
             (at(2).into(), OpKind::Copy(copy), Some(at(3)))
+        }
+        "pf" => {
+            let prefetch = Prefetch {
+                buffer: at(3).into(),
+                offset: 0,
+                bytes: 10_000_000_u32.into(),
+                extra: extra(),
+            };
+            (at(2).into(), OpKind::Prefetch(prefetch), None)
         }
         "r" | "x" => {
             let record = Record {
@@ -398,6 +421,8 @@ pub(crate) fn declare(schedule: &mut Schedule) {
     let ops = schedule.programs.iter().flat_map(|program| &program.ops);
     for op in ops.flat_map(with_parts) {
         streams.extend(op.stream.clone());
+        let accesses = op.accesses.known().iter();
+        buffers.extend(accesses.map(|access| access.buffer.clone()));
         match &op.kind {
             OpKind::Record(record) | OpKind::EventReset(record) => {
                 events.insert(record.event.clone());
@@ -416,6 +441,9 @@ pub(crate) fn declare(schedule: &mut Schedule) {
             }
             OpKind::ValueWait(wait) => {
                 buffers.insert(wait.buffer.clone());
+            }
+            OpKind::Prefetch(prefetch) => {
+                buffers.insert(prefetch.buffer.clone());
             }
             OpKind::Host(HostKind::Synchronise(SyncTarget::Event(event))) => {
                 events.insert(event.clone());
@@ -460,7 +488,8 @@ pub(crate) fn declare(schedule: &mut Schedule) {
         .into_iter()
         .map(|name| Buffer {
             name,
-            bytes: 8,
+            // Large enough for the L2 tests; words take the first 8 bytes.
+            bytes: 10_000_000,
             memory: Memory::Hbm,
             view: None,
             tags: Tags::default(),

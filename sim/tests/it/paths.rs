@@ -120,8 +120,8 @@ fn waiting_for_cores_is_blamed_on_cores() {
         &options,
         "k s0 a 4 c\nk s1 b 3 c",
         expect![[r#"
-            0..4 task of 0 a, after Issue
-            4..7 task of 0 b, after Cores
+            0..4 cores of 0 a, after Issue
+            4..7 task of 0 b, after Running
             compute: 3
             wait on cores: 4
         "#]],
