@@ -71,7 +71,7 @@ fn many(rank: u32, count: i64) -> Trace {
 #[ignore = "writes and reads 300 MB"]
 fn memory_of_a_300_mb_timeline_is_that_of_its_rows() {
     let run = tempfile::tempdir().unwrap();
-    write(&many(0, 760_000), run.path(), Form::Text).unwrap();
+    write(&many(0, 775_000), run.path(), Form::Text).unwrap();
     let file = run.path().join("ASCEND_PROFILER_OUTPUT/trace_view.json");
     let bytes = fs::metadata(&file).unwrap().len();
     assert!(bytes >= 300_000_000, "{bytes}");
