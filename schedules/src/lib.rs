@@ -7,6 +7,7 @@
 //! * [`format`](mod@format): its files. [`validate`]: what readers and writers refuse, so that the
 //!   rest may take it for granted.
 //! * [`hash`]: its two hashes. [`builder`]: schedules in code. [`dump`]: schedules for people.
+//! * [`generate`](mod@generate): schedules from a model config.
 //! * [`flat`]: a schedule unrolled into op instances, with every name resolved.
 //! * [`order`]: which op is done before which other starts, in every run.
 //! * [`acl`]: an executable model of ACL; [`explore`] visits every run of a small schedule on it.
@@ -35,6 +36,7 @@ pub mod explore;
 pub mod flat;
 pub mod footprint;
 pub mod format;
+pub mod generate;
 pub mod hash;
 pub mod ir;
 pub mod library;

@@ -58,6 +58,13 @@ impl ScheduleBuilder {
         }
     }
 
+    /// Says what it is, for people.
+    #[must_use]
+    pub fn description(mut self, text: impl Into<String>) -> Self {
+        self.schedule.description = text.into();
+        self
+    }
+
     /// Declares a random variable.
     #[must_use]
     pub fn variable(mut self, variable: Variable) -> Self {
