@@ -32,6 +32,11 @@ pub(crate) enum Verb {
         after_help = "Examples:\n  ascsim check schedule.json\n  ascsim check prof_dir --format json\n  ascsim check --explain race-access"
     )]
     Check(Check),
+    /// Generate the schedule of a step from a model config.
+    #[command(
+        after_help = "Examples:\n  ascsim gen --list\n  ascsim gen qwen3.5-35b-a3b --tp 2\n  ascsim gen qwen3.5-35b-a3b --tp 2 --overlap -o - | ascsim check -\n  ascsim gen deepseek-v3 --ep 16 --batch 8 -o step.json"
+    )]
+    Gen(Box<Gen>),
     /// Sum a profile up: chip, streams, steps, what is perturbed and what is missing.
     #[command(
         after_help = "Examples:\n  ascsim inspect prof_dir\n  ascsim inspect prof_dir --json | jq .steps"
@@ -356,4 +361,142 @@ pub(crate) enum SchemaName {
     Schedule,
     /// The predicted times of a schedule's ops.
     Prediction,
+}
+
+/// Arguments of `gen`.
+#[derive(Debug, Args)]
+pub(crate) struct Gen {
+    /// The model.
+    #[arg(required_unless_present = "list")]
+    pub model: Option<String>,
+    /// List the models and stacks there are.
+    #[arg(long)]
+    pub list: bool,
+    /// Tensor-parallel ranks.
+    #[arg(long, default_value_t = 1, value_name = "RANKS")]
+    pub tp: u32,
+    /// Expert-parallel ranks: 1, or all ranks.
+    #[arg(long, default_value_t = 1, value_name = "RANKS")]
+    pub ep: u32,
+    /// Data-parallel ranks; what --ep and --tp leave without it.
+    #[arg(long, value_name = "RANKS")]
+    pub dp: Option<u32>,
+    /// Context-parallel ranks.
+    #[arg(long, default_value_t = 1, value_name = "RANKS")]
+    pub cp: u32,
+    /// Requests per data-parallel rank.
+    #[arg(long, default_value_t = 1, value_name = "REQUESTS")]
+    pub batch: u32,
+    /// Tokens of a request: in the cache (decode) or of the prompt (prefill).
+    #[arg(long, default_value_t = 1024, value_name = "TOKENS")]
+    pub context: u32,
+    /// What the step does.
+    #[arg(long, value_enum, default_value_t = Phase::Decode)]
+    pub phase: Phase,
+    /// Number format of the weights; the one the model is served in without it.
+    #[arg(long, value_enum)]
+    pub weights: Option<Weights>,
+    /// Number format of the cache of keys and values.
+    #[arg(long, value_enum, default_value_t = Cache::Bf16)]
+    pub kv_cache: Cache,
+    /// Speculative tokens per request.
+    #[arg(long, default_value_t = 0, value_name = "TOKENS")]
+    pub speculative: u32,
+    /// Probability that one more speculative token is accepted.
+    #[arg(long, default_value_t = 0.7, value_name = "PROBABILITY")]
+    pub acceptance: f64,
+    /// How ranks communicate; what the stack chooses without it.
+    #[arg(long, value_enum)]
+    pub comm: Option<Comm>,
+    /// Who carries collectives out.
+    #[arg(long, value_enum)]
+    pub expansion: Option<ExpansionMode>,
+    /// Which experts tokens choose: uniform, zipf:S, or file:PATH with one count per expert.
+    #[arg(long, default_value = "uniform", value_name = "ROUTING")]
+    pub routing: String,
+    /// Run the shared expert on a stream of its own.
+    #[arg(long)]
+    pub overlap: bool,
+    /// Preprocess MLA in one kernel.
+    #[arg(long)]
+    pub mlapo: bool,
+    /// Compile kernels for static shapes.
+    #[arg(long)]
+    pub static_kernels: bool,
+    /// Generation of the serving stack.
+    #[arg(long, value_name = "NAME")]
+    pub stack: Option<String>,
+    /// Replay the model as a captured graph.
+    #[arg(long, conflicts_with = "eager")]
+    pub graph: bool,
+    /// Issue every op one by one.
+    #[arg(long)]
+    pub eager: bool,
+    /// Write the schedule to this file, or - for standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write the compact binary form.
+    #[arg(long)]
+    pub binary: bool,
+    /// Print the summary, or the list, as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Replace a file that exists.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// What a step does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Phase {
+    /// One token per request, or one and the speculative ones.
+    Decode,
+    /// The whole prompt of each request.
+    Prefill,
+}
+
+/// Number format of weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Weights {
+    /// BF16.
+    Bf16,
+    /// INT8 weights and activations.
+    W8a8,
+    /// INT8 activations, INT4 weights of the routed experts.
+    W4a8,
+    /// BF16 activations, INT4 weights of the routed experts.
+    W4a16,
+}
+
+/// Number format of the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Cache {
+    /// BF16.
+    Bf16,
+    /// INT8.
+    Int8,
+}
+
+/// How ranks communicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Comm {
+    /// AllReduce after each half of a layer.
+    AllReduce,
+    /// ReduceScatter and AllGather.
+    ReduceScatter,
+    /// MoE dispatch and combine kernels.
+    Mc2,
+    /// Dispatch, experts and combine in one kernel.
+    FusedMc2,
+    /// AllToAllV.
+    AllToAll,
+}
+
+/// Who carries collectives out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExpansionMode {
+    /// A kernel on vector cores.
+    Aiv,
+    /// AICPU kernels.
+    AiCpu,
 }

@@ -35,7 +35,8 @@ fn listed(inventory: &Value, sequence: &str, rows: &str) -> Listed {
 fn plain(name: &str) -> String {
     let plain = match name {
         "MatMulV2/MatMulV3" => "MatMulV2",
-        "reshape_and_cache" | "reshape_and_cache (ATB)"
+        "reshape_and_cache"
+        | "reshape_and_cache (ATB)"
         | "reshape_and_cache (ATB, ReshapeAndCacheNdKernel)" => "ReshapeAndCacheNdKernel",
         "mla_preprocess (MLAPO)" => "mla_preprocess",
         "MemcpyD2D(aclnnInplaceCopy)" => "copy device_to_device",
@@ -55,7 +56,11 @@ fn plain(name: &str) -> String {
 /// What a schedule issues in the parts `names`.
 fn issued(schedule: &Schedule, names: &[&str]) -> BTreeMap<String, i64> {
     let ops = schedule.programs.iter().flat_map(|program| &program.ops);
-    let mine = |op: &&Op| op.tags.get("part").is_some_and(|part| names.contains(&part));
+    let mine = |op: &&Op| {
+        op.tags
+            .get("part")
+            .is_some_and(|part| names.contains(&part))
+    };
     let counts = Counts::of_ops(ops.filter(mine));
     let mut issued = BTreeMap::new();
     for (prefix, counts) in [
@@ -69,7 +74,10 @@ fn issued(schedule: &Schedule, names: &[&str]) -> BTreeMap<String, i64> {
         }
     }
     if counts.events > 0 {
-        issued.insert("event".to_owned(), i64::try_from(counts.events).expect("few"));
+        issued.insert(
+            "event".to_owned(),
+            i64::try_from(counts.events).expect("few"),
+        );
     }
     issued
 }
@@ -83,7 +91,12 @@ fn parts(component: &str) -> &'static [&'static str] {
         "dense_layer" => &["attention", "dense_mlp"],
         "attention" => &["attention", "attention_w8a8"],
         "moe" => &[
-            "moe", "moe_mc2", "moe_w8a8", "mla_moe_mc2", "mla_moe_fused_mc2", "moe_flashcomm",
+            "moe",
+            "moe_mc2",
+            "moe_w8a8",
+            "mla_moe_mc2",
+            "mla_moe_fused_mc2",
+            "moe_flashcomm",
         ],
         "mla" => &["mla", "mla_mlapo", "mla_flashcomm"],
         "mla_prefill" => &["mla_prefill"],
@@ -156,21 +169,54 @@ fn cases() -> Vec<Case> {
     };
     vec![
         case("qwen3.5-35b-a3b/decode/bf16/tp2", qwen35(), HYBRID),
-        case("qwen3.5-35b-a3b/decode/bf16/tp2/overlap", Request { overlap: true, ..qwen35() }, &[]),
-        case("qwen3.5-35b-a3b/decode/bf16/tp2-ep2", Request { ep: 2, ..qwen35() }, &[]),
+        case(
+            "qwen3.5-35b-a3b/decode/bf16/tp2/overlap",
+            Request {
+                overlap: true,
+                ..qwen35()
+            },
+            &[],
+        ),
+        case(
+            "qwen3.5-35b-a3b/decode/bf16/tp2-ep2",
+            Request { ep: 2, ..qwen35() },
+            &[],
+        ),
         case("qwen3-8b/decode/bf16", Request::new("qwen3-8b"), DENSE),
-        case("qwen3-32b/decode/bf16", Request { tp: 8, ..Request::new("qwen3-32b") }, DENSE),
+        case(
+            "qwen3-32b/decode/bf16",
+            Request {
+                tp: 8,
+                ..Request::new("qwen3-32b")
+            },
+            DENSE,
+        ),
         case("qwen3-30b-a3b/decode/bf16", thirty(), EXPERTS),
         case(
             "qwen3-30b-a3b/decode/w8a8",
-            Request { weights: Some(Weights::W8a8), ..thirty() },
+            Request {
+                weights: Some(Weights::W8a8),
+                ..thirty()
+            },
             EXPERTS_W8A8,
         ),
         case("deepseek-v3/decode/w8a8/mc2-tp1", deepseek(), MLA),
-        case("deepseek-v3/decode/w8a8/mc2-tp8", Request { tp: 8, dp: 2, ..deepseek() }, MLA),
+        case(
+            "deepseek-v3/decode/w8a8/mc2-tp8",
+            Request {
+                tp: 8,
+                dp: 2,
+                ..deepseek()
+            },
+            MLA,
+        ),
         case(
             "deepseek-v3/decode/w8a8/fusedmc2-tp1-mlapo",
-            Request { comm: Some(CommMethod::FusedMc2), mlapo: true, ..deepseek() },
+            Request {
+                comm: Some(CommMethod::FusedMc2),
+                mlapo: true,
+                ..deepseek()
+            },
             MLA,
         ),
         Case {
@@ -178,13 +224,21 @@ fn cases() -> Vec<Case> {
             only: &["mla", "dense_mlp", "moe", "final_norm"],
             ..case(
                 "deepseek-v3/decode/w8a8/v0.15-trace",
-                Request { tp: 8, dp: 2, stack: STACKS[2].to_owned(), ..deepseek() },
+                Request {
+                    tp: 8,
+                    dp: 2,
+                    stack: STACKS[2].to_owned(),
+                    ..deepseek()
+                },
                 MLA,
             )
         },
         case(
             "kimi-k2/decode/w8a8/mc2-tp1",
-            Request { model: "kimi-k2".to_owned(), ..deepseek() },
+            Request {
+                model: "kimi-k2".to_owned(),
+                ..deepseek()
+            },
             MLA_NO_BIAS,
         ),
         Case {
@@ -192,14 +246,23 @@ fn cases() -> Vec<Case> {
             only: &["gdn_mixer", "moe"],
             ..case(
                 "qwen3.5-35b-a3b/prefill/bf16/tp2",
-                Request { phase: Phase::Prefill, ..qwen35() },
+                Request {
+                    phase: Phase::Prefill,
+                    ..qwen35()
+                },
                 HYBRID,
             )
         },
         case(
             "deepseek-v3/prefill/w8a8",
             // A chunk with context before it reads the cache too; without, one kernel less.
-            Request { tp: 8, dp: 2, phase: Phase::Prefill, context: 128, ..deepseek() },
+            Request {
+                tp: 8,
+                dp: 2,
+                phase: Phase::Prefill,
+                context: 128,
+                ..deepseek()
+            },
             &[("mla_prefill", "PagedCacheLoadNdKernel", -61)],
         ),
     ]
@@ -213,7 +276,10 @@ fn each_sequence_of_the_inventory_is_issued_op_by_op() {
     let mut compared = 0;
     for case in cases() {
         for (batch, rows) in [(1, "count_T1"), (4, "count_Tgt1")] {
-            let request = Request { batch, ..case.request.clone() };
+            let request = Request {
+                batch,
+                ..case.request.clone()
+            };
             // A prefill of one prompt has many rows; copies of many rows are kernels.
             if request.phase == Phase::Prefill && batch == 1 {
                 continue;
@@ -278,17 +344,30 @@ fn draft_steps_and_the_older_stack_are_those_of_the_inventory() {
     let drafts = [
         (
             "qwen3.5-35b-a3b/decode/bf16/tp2/mtp",
-            Request { tp: 2, speculative: 1, ..Request::new("qwen3.5-35b-a3b") },
+            Request {
+                tp: 2,
+                speculative: 1,
+                ..Request::new("qwen3.5-35b-a3b")
+            },
         ),
         (
             // Its parts are those of one rank, and its collective is that of several.
             "deepseek-v3/decode/w8a8/mtp",
-            Request { dp: 16, ep: 16, speculative: 1, ..Request::new("deepseek-v3") },
+            Request {
+                dp: 16,
+                ep: 16,
+                speculative: 1,
+                ..Request::new("deepseek-v3")
+            },
         ),
     ];
     for (sequence, request) in drafts {
         let generated = generate(&request).expect("it is known");
-        let draft = generated.schedule.programs.iter().find(|p| p.name.as_str() == "draft");
+        let draft = generated
+            .schedule
+            .programs
+            .iter()
+            .find(|p| p.name.as_str() == "draft");
         let counts = Counts::of_program(draft.expect("it has a draft"));
         // The first draft step sees two rows and samples one.
         let total = |rows: &str| -> i64 {
@@ -380,20 +459,51 @@ fn generated_schedules_are_free_of_deadlock_and_race() {
     };
     let requests = [
         qwen35(),
-        Request { overlap: true, speculative: 2, batch: 2, ..qwen35() },
-        Request { graph: Some(false), overlap: true, ..qwen35() },
-        Request { ep: 2, routing: Routing::Zipf { skew: 0.5 }, ..qwen35() },
-        Request { phase: Phase::Prefill, ..qwen35() },
+        Request {
+            overlap: true,
+            speculative: 2,
+            batch: 2,
+            ..qwen35()
+        },
+        Request {
+            graph: Some(false),
+            overlap: true,
+            ..qwen35()
+        },
+        Request {
+            ep: 2,
+            routing: Routing::Zipf { skew: 0.5 },
+            ..qwen35()
+        },
+        Request {
+            phase: Phase::Prefill,
+            ..qwen35()
+        },
         Request::new("qwen3-8b"),
-        Request { overlap: true, ..deepseek() },
-        Request { comm: Some(CommMethod::FusedMc2), mlapo: true, ..deepseek() },
-        Request { phase: Phase::Prefill, ..deepseek() },
+        Request {
+            overlap: true,
+            ..deepseek()
+        },
+        Request {
+            comm: Some(CommMethod::FusedMc2),
+            mlapo: true,
+            ..deepseek()
+        },
+        Request {
+            phase: Phase::Prefill,
+            ..deepseek()
+        },
     ];
     for request in requests {
         let schedule = generate(&request).expect("it is known").schedule;
         let report = check(&schedule, &Target::default()).expect("it unrolls");
         let worst: Vec<_> = report.findings.iter().take(3).collect();
         assert_eq!(report.errors, 0, "{}: {worst:#?}", schedule.name);
-        assert_eq!(report.races, RaceStatus::None, "{}: {worst:#?}", schedule.name);
+        assert_eq!(
+            report.races,
+            RaceStatus::None,
+            "{}: {worst:#?}",
+            schedule.name
+        );
     }
 }

@@ -174,9 +174,9 @@ fn routing(text: &str) -> Result<Routing, Failure> {
         return Ok(Routing::Uniform);
     }
     if let Some(skew) = text.strip_prefix("zipf:") {
-        let skew = skew.parse().map_err(|_| {
-            Failure::Input(format!("--routing {text}: `{skew}` is not a number"))
-        })?;
+        let skew = skew
+            .parse()
+            .map_err(|_| Failure::Input(format!("--routing {text}: `{skew}` is not a number")))?;
         return Ok(Routing::Zipf { skew });
     }
     let Some(path) = text.strip_prefix("file:") else {
@@ -246,7 +246,11 @@ fn text(summary: &Summary) -> String {
             counts.updates,
         );
     }
-    let _ = writeln!(text, "  reads {:.2} GB of weights", summary.weight_bytes / 1e9);
+    let _ = writeln!(
+        text,
+        "  reads {:.2} GB of weights",
+        summary.weight_bytes / 1e9
+    );
     for note in &summary.notes {
         let _ = writeln!(text, "  note: {note}");
     }

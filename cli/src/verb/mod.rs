@@ -3,6 +3,7 @@
 mod anonymise;
 mod check;
 mod completions;
+mod generate;
 mod hw;
 mod import;
 mod inspect;
@@ -24,6 +25,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Verb::Anonymise(arguments) => anonymise::run(&arguments),
         Verb::WhatIf(arguments) => what_if::run(&arguments),
         Verb::Check(arguments) => check::run(&arguments),
+        Verb::Gen(arguments) => generate::run(&arguments),
         Verb::Inspect(arguments) => inspect::run(&arguments),
         Verb::Import(arguments) => import::run(&arguments),
         Verb::Replay(arguments) => replay::run(&arguments),

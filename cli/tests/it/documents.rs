@@ -38,6 +38,7 @@ fn examples_of_the_documents_run() {
         "README.md",
         "docs/what-if.md",
         "docs/simulator.md",
+        "docs/gen.md",
         "docs/schedule-format.md",
     ] {
         for line in commands(document) {

@@ -63,7 +63,10 @@ fn what_cannot_be_is_refused() {
         (&["gen", "qwen3-8b", "--tp", "5"], "must divide"),
         (&["gen", "deepseek-v3.2"], "indexer"),
         (&["gen", "qwen3-8b", "--routing", "odd"], "zipf:S"),
-        (&["gen", "qwen3.5-35b-a3b", "--cp", "2"], "context parallelism"),
+        (
+            &["gen", "qwen3.5-35b-a3b", "--cp", "2"],
+            "context parallelism",
+        ),
     ] {
         let error = refused(arguments, b"");
         assert!(error.contains(why), "{arguments:?}: {error}");

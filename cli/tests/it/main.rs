@@ -5,6 +5,7 @@ mod captures;
 mod check;
 mod documents;
 mod files;
+mod generate;
 mod hw;
 mod run;
 mod what_if;

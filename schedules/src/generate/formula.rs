@@ -102,7 +102,6 @@ impl Parser<'_> {
     fn comparison(&mut self) -> Result<Expr, String> {
         let left = self.sum()?;
         let compare: fn(f64, f64) -> bool = if self.take("==") {
-            #[expect(clippy::float_cmp, reason = "symbols in conditions are whole numbers")]
             |a, b| a == b
         } else if self.take(">=") {
             |a, b| a >= b

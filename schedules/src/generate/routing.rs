@@ -160,10 +160,10 @@ fn hypergeometric(all: usize, marked: usize, draws: usize) -> Vec<f64> {
     chances[0] = 1.0;
     for drawn in 0..draws {
         let mut next = vec![0.0; draws + 1];
-        for hits in 0..=drawn {
+        for (hits, chance) in chances.iter().enumerate().take(drawn + 1) {
             let left = marked.saturating_sub(hits) as f64 / (all - drawn) as f64;
-            next[hits + 1] += chances[hits] * left;
-            next[hits] += chances[hits] * (1.0 - left);
+            next[hits + 1] += chance * left;
+            next[hits] += chance * (1.0 - left);
         }
         chances = next;
     }

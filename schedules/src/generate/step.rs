@@ -101,7 +101,7 @@ struct Step<'a> {
 
 /// Where ops go.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Into {
+enum Destination {
     Step,
     Model,
     Draft,
@@ -161,7 +161,7 @@ impl Step<'_> {
     fn part(
         &mut self,
         name: &str,
-        into: Into,
+        into: Destination,
         place: Place,
         rows: (u32, u32),
     ) -> Result<(), GenerateError> {
@@ -169,12 +169,12 @@ impl Step<'_> {
         let values = Values {
             work: &work,
             size: &size,
-            captured: into != Into::Step && self.plan.graph,
+            captured: into != Destination::Step && self.plan.graph,
         };
         let ops = self.emitter.part(name, place, values)?;
         match into {
-            Into::Model if self.plan.graph => self.model.extend(ops),
-            Into::Draft if self.plan.graph => self.draft.extend(ops),
+            Destination::Model if self.plan.graph => self.model.extend(ops),
+            Destination::Draft if self.plan.graph => self.draft.extend(ops),
             _ => self.step.extend(ops),
         }
         Ok(())
@@ -191,10 +191,10 @@ impl Step<'_> {
         }
         self.step
             .push(host("prepare", host_work(host_time("host.prepare"))));
-        self.part("input_preparation", Into::Step, place, rows)?;
+        self.part("input_preparation", Destination::Step, place, rows)?;
         let embedding = match self.plan.embeds_eagerly() {
-            true => Into::Step,
-            false => Into::Model,
+            true => Destination::Step,
+            false => Destination::Model,
         };
         for name in self.plan.before() {
             self.part(name, embedding, place, rows)?;
@@ -211,19 +211,19 @@ impl Step<'_> {
                 draft: None,
             };
             for name in self.plan.layer(layer) {
-                self.part(name, Into::Model, place, rows)?;
+                self.part(name, Destination::Model, place, rows)?;
             }
         }
         for name in self.plan.after() {
-            self.part(name, Into::Model, place, rows)?;
+            self.part(name, Destination::Model, place, rows)?;
         }
         self.update(MODEL);
-        self.part("lm_head", Into::Step, place, rows)?;
-        self.part("sampler", Into::Step, place, rows)?;
+        self.part("lm_head", Destination::Step, place, rows)?;
+        self.part("sampler", Destination::Step, place, rows)?;
         if request.speculative > 0 {
             self.speculate()?;
         }
-        self.part("output_copy", Into::Step, place, rows)?;
+        self.part("output_copy", Destination::Step, place, rows)?;
         self.step
             .push(host("output", synchronise_stream("output")).from_thread("output"));
         self.step.push(host(
@@ -241,7 +241,7 @@ impl Step<'_> {
         let rows = (self.plan.rows(), self.plan.sampled());
         let accepted = routing::accepted(request.speculative, request.acceptance);
         self.variables.push(accepted);
-        self.part("rejection", Into::Step, Place::default(), rows)?;
+        self.part("rejection", Destination::Step, Place::default(), rows)?;
         if self.plan.graph {
             self.step
                 .push(host("replay_draft", graph_launch(DRAFT).on(MAIN)));
@@ -261,12 +261,12 @@ impl Step<'_> {
                 layer: Some(self.layers()),
                 draft: Some(draft),
             };
-            self.part(before, Into::Draft, step, rows)?;
+            self.part(before, Destination::Draft, step, rows)?;
             for name in &layer {
-                self.part(name, Into::Draft, inner, rows)?;
+                self.part(name, Destination::Draft, inner, rows)?;
             }
             for name in &after {
-                self.part(name, Into::Draft, step, rows)?;
+                self.part(name, Destination::Draft, step, rows)?;
             }
         }
         self.update(DRAFT);
