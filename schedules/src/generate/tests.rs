@@ -113,13 +113,13 @@ fn every() -> Vec<Request> {
         },
         Request {
             tp: 8,
-            dp: 2,
+            ep: 16,
             speculative: 1,
             ..deepseek()
         },
         Request {
             tp: 8,
-            dp: 2,
+            ep: 16,
             stack: STACKS[2].to_owned(),
             ..deepseek()
         },
