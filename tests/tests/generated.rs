@@ -1,12 +1,9 @@
-//! Generated schedules against the op inventory, and against the checker.
+//! Generated schedules against the op inventory.
 
 use std::collections::BTreeMap;
 use std::fs;
 
-use ascsim_check::{RaceStatus, Target, check};
-use ascsim_schedules::generate::{
-    CommMethod, Counts, Phase, Request, Routing, STACKS, Weights, generate,
-};
+use ascsim_schedules::generate::{CommMethod, Counts, Phase, Request, STACKS, Weights, generate};
 use ascsim_schedules::{Op, Schedule};
 use ascsim_tests::shared;
 use serde_json::Value;
@@ -444,66 +441,4 @@ fn the_capture_of_deepseek_has_these_ops() {
     }
     assert_eq!(counts.collectives["all_gather"], 130);
     assert_eq!(counts.collectives["reduce_scatter"], 65);
-}
-
-#[test]
-fn generated_schedules_are_free_of_deadlock_and_race() {
-    let qwen35 = || Request {
-        tp: 2,
-        ..Request::new("qwen3.5-35b-a3b")
-    };
-    let deepseek = || Request {
-        dp: 2,
-        ep: 2,
-        ..Request::new("deepseek-v3")
-    };
-    let requests = [
-        qwen35(),
-        Request {
-            overlap: true,
-            speculative: 2,
-            batch: 2,
-            ..qwen35()
-        },
-        Request {
-            graph: Some(false),
-            overlap: true,
-            ..qwen35()
-        },
-        Request {
-            ep: 2,
-            routing: Routing::Zipf { skew: 0.5 },
-            ..qwen35()
-        },
-        Request {
-            phase: Phase::Prefill,
-            ..qwen35()
-        },
-        Request::new("qwen3-8b"),
-        Request {
-            overlap: true,
-            ..deepseek()
-        },
-        Request {
-            comm: Some(CommMethod::FusedMc2),
-            mlapo: true,
-            ..deepseek()
-        },
-        Request {
-            phase: Phase::Prefill,
-            ..deepseek()
-        },
-    ];
-    for request in requests {
-        let schedule = generate(&request).expect("it is known").schedule;
-        let report = check(&schedule, &Target::default()).expect("it unrolls");
-        let worst: Vec<_> = report.findings.iter().take(3).collect();
-        assert_eq!(report.errors, 0, "{}: {worst:#?}", schedule.name);
-        assert_eq!(
-            report.races,
-            RaceStatus::None,
-            "{}: {worst:#?}",
-            schedule.name
-        );
-    }
 }

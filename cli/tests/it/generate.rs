@@ -19,7 +19,7 @@ fn a_generated_step_goes_to_a_file_or_into_the_next_command() {
     let (code, schedule, summary) = run(&["gen", "qwen3-8b", "-o", "-"], b"");
     assert_eq!(code, 0, "{summary}");
     assert!(summary.contains("Qwen3-8B decode"), "{summary}");
-    let (code, report, error) = run(&["check", "-"], schedule.as_bytes());
+    let (code, report, error) = run(&["show", "-"], schedule.as_bytes());
     assert_eq!(code, 0, "{report}{error}");
 }
 
