@@ -92,6 +92,9 @@ Examples:
   ascsim what-if prof_dir --apply move-to-stream:select=module=*shared*,stream=side,after=name=Cast,before=name=Add
   ascsim what-if schedule.json --apply graph:us=20 --json
   ascsim what-if schedule.json --hw a3-server --hw cann-9.0-vllm-ascend-0.23
+  ascsim what-if schedule.json --ladder graph:us=20,shared-expert-overlap,drop-redundant-events
+  ascsim what-if schedule.json --apply shared-expert-overlap --sweep eager.us=0..60 --given eager:us=0
+  ascsim what-if schedule.json --plan plan.toml
   ascsim what-if --list";
 
 const RUN_HELP: &str = "\
@@ -145,6 +148,26 @@ pub(crate) struct WhatIf {
     /// A change, NAME[:key=value,...]; may be given several times, applied in order.
     #[arg(long, value_name = "CHANGE")]
     pub apply: Vec<String>,
+    /// A change that holds before as well as after; may be given several times.
+    #[arg(long, value_name = "CHANGE")]
+    pub given: Vec<String>,
+    /// A TOML file of changes: `given = [...]` and tables `[[change]]` with `name` and its keys.
+    #[arg(long, value_name = "FILE")]
+    pub plan: Option<PathBuf>,
+    /// Apply changes one after another and show what each adds: CHANGE,CHANGE,...; without a value,
+    /// those of --apply and --plan.
+    #[arg(long, value_name = "CHANGES", num_args = 0..=1, default_missing_value = "", conflicts_with = "sweep")]
+    pub ladder: Option<String>,
+    /// Vary a key of a change: KEY=FROM..TO, KEY=FROM..TO:STEP or KEY=VALUE,VALUE,...; CHANGE.KEY
+    /// names the change too. May be given twice.
+    #[arg(long, value_name = "KEY=RANGE")]
+    pub sweep: Vec<String>,
+    /// Coarse samples for each swept key; 17 for one key and 9 for two without it.
+    #[arg(long, value_name = "NUMBER", requires = "sweep", value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    pub points: Option<u32>,
+    /// Write the points of a sweep to this file as CSV, or - for standard output.
+    #[arg(long, value_name = "FILE", requires = "sweep")]
+    pub csv: Option<PathBuf>,
     /// List the changes there are.
     #[arg(long)]
     pub list: bool,

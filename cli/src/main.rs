@@ -7,6 +7,7 @@ mod failure;
 mod hardware;
 mod input;
 mod output;
+mod plan;
 mod profile;
 mod progress;
 mod text;

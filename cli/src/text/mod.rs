@@ -1,10 +1,29 @@
 //! Results as text for people.
 
 pub(crate) mod check;
+pub(crate) mod ladder;
 pub(crate) mod profile;
+pub(crate) mod sweep;
 pub(crate) mod what_if;
 
 use std::fmt::Write as _;
+
+use ascsim_schedules::rewrite::{Note, NoteKind};
+
+/// What was assumed, and what is doubtful, one line each.
+pub(crate) fn notes(text: &mut String, notes: &[Note]) {
+    for (kind, label) in [
+        (NoteKind::Assumption, "assumed"),
+        (NoteKind::Warning, "doubtful"),
+    ] {
+        let mut first = true;
+        for note in notes.iter().filter(|note| note.kind == kind) {
+            let label = if first { label } else { "" };
+            first = false;
+            let _ = writeln!(text, "{label:<9}{}", shown(&note.text, 1000));
+        }
+    }
+}
 
 /// Columns of the terminal that standard output is; 100 where it is none.
 pub(crate) fn columns() -> usize {

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use ascsim_schedules::rewrite::NoteKind;
-use ascsim_studies::{Answer, Outcome, Range, Side, SourceKind, StreamLine, WhatIf};
+use ascsim_studies::{
+    Answer, Outcome, Overlap, OverlapKind, Range, Side, SourceKind, StreamLine, WhatIf, is_gain,
+};
 
 use super::{shown, signed, table, time};
 
@@ -21,6 +22,10 @@ pub(crate) fn text(result: &WhatIf, columns: usize) -> String {
         SourceKind::Profile => "profile",
     };
     let _ = writeln!(text, "input    {what} {}", shown(&result.source.path, 200));
+    for change in &result.given {
+        let (touched, change) = (change.touched, shown(&change.change, 400));
+        let _ = writeln!(text, "given    {change}  ({touched} ops)");
+    }
     for change in &result.changes {
         let (touched, change) = (change.touched, shown(&change.change, 400));
         let _ = writeln!(text, "change   {change}  ({touched} ops)");
@@ -29,7 +34,11 @@ pub(crate) fn text(result: &WhatIf, columns: usize) -> String {
         text.push('\n');
         text.push_str(&block(answer, columns));
     }
-    notes(&mut text, result);
+    let _ = writeln!(
+        text,
+        "\nkey      # kernel  = collective  ~ copy or prefetch  w wait  + other  . idle"
+    );
+    super::notes(&mut text, &result.notes);
     text
 }
 
@@ -49,9 +58,14 @@ fn headline(answer: &Answer) -> String {
             });
             let share = |ns: i64| 100.0 * ns as f64 / (before.ns.max(1)) as f64;
             let verdict = match difference.ns {
+                ns if is_gain(ns, before.ns) => format!("{} faster", time(-ns)),
                 0 => "no gain".to_owned(),
-                ns if ns < 0 => format!("{} faster", time(-ns)),
+                ns if ns < 0 => format!("no gain to speak of: {} faster", time(-ns)),
                 ns => format!("a loss: {} slower", time(ns)),
+            };
+            let because = match answer.cause.as_str() {
+                "" => String::new(),
+                cause => format!("; {}", shown(cause, 400)),
             };
             let sure = if difference.low_ns < 0 && difference.high_ns > 0 {
                 "; the range holds both a gain and a loss"
@@ -59,7 +73,7 @@ fn headline(answer: &Answer) -> String {
                 ""
             };
             format!(
-                "{verdict}: {} -> {}, {:+.1} % (90 % of samples from {:+.1} % to {:+.1} %{sure})",
+                "{verdict}: {} -> {}, {:+.1} % (90 % of samples from {:+.1} % to {:+.1} %{sure}){because}",
                 time(before.ns),
                 time(after.makespan.ns),
                 share(difference.ns),
@@ -142,6 +156,23 @@ fn block(answer: &Answer, columns: usize) -> String {
             .collect();
         text.push_str(&table(&rows, "  ", true));
     }
+    for (what, changes) in [
+        ("left", &answer.left_path),
+        ("entered", &answer.entered_path),
+    ] {
+        if changes.is_empty() {
+            continue;
+        }
+        let each = changes.iter().take(6).map(|change| {
+            let by = signed(change.after_ns - change.before_ns);
+            format!("{} {by}", shown(&change.op, 40))
+        });
+        let each: Vec<String> = each.collect();
+        let _ = writeln!(text, "\n{what} the critical path: {}", each.join(", "));
+    }
+    if let Some(after) = after {
+        overlap(&mut text, &after.overlap);
+    }
     if !answer.carriers.is_empty() {
         let of = if after.is_some() {
             "difference"
@@ -166,6 +197,40 @@ fn block(answer: &Answer, columns: usize) -> String {
         }
     }
     text
+}
+
+/// Whether side streams run beside the others.
+fn overlap(text: &mut String, ops: &[Overlap]) {
+    if ops.is_empty() {
+        return;
+    }
+    let count = |kind| ops.iter().filter(|op| op.kind == kind).count();
+    let ns: i64 = ops.iter().map(|op| op.ns).sum();
+    let beside: i64 = ops.iter().map(|op| op.beside_ns).sum();
+    let _ = writeln!(
+        text,
+        "\nside streams run beside others for {} of {}: {} ops truly in parallel, {} partly, {} not",
+        time(beside),
+        time(ns),
+        count(OverlapKind::True),
+        count(OverlapKind::Partial),
+        count(OverlapKind::Fake)
+    );
+    let worse: Vec<String> = ops
+        .iter()
+        .filter(|op| op.kind != OverlapKind::True)
+        .take(6)
+        .map(|op| {
+            format!(
+                "{} {:.0} %",
+                shown(&op.op, 40),
+                100.0 * op.beside_ns as f64 / op.ns.max(1) as f64
+            )
+        })
+        .collect();
+    if !worse.is_empty() {
+        let _ = writeln!(text, "  not or partly: {}", worse.join(", "));
+    }
 }
 
 /// The makespan and where it went, side by side.
@@ -310,22 +375,4 @@ fn bar(line: &StreamLine, end: i64, columns: usize) -> String {
             }
         })
         .collect()
-}
-
-fn notes(text: &mut String, result: &WhatIf) {
-    let _ = writeln!(
-        text,
-        "\nkey      # kernel  = collective  ~ copy or prefetch  w wait  + other  . idle"
-    );
-    for (kind, label) in [
-        (NoteKind::Assumption, "assumed"),
-        (NoteKind::Warning, "doubtful"),
-    ] {
-        let mut first = true;
-        for note in result.notes.iter().filter(|note| note.kind == kind) {
-            let label = if first { label } else { "" };
-            first = false;
-            let _ = writeln!(text, "{label:<9}{}", shown(&note.text, 1000));
-        }
-    }
 }

@@ -1,13 +1,17 @@
 //! `ascsim what-if`.
 
 use ascsim_schedules::format::{self, Encoding};
-use ascsim_schedules::rewrite::{Change, Note, catalogue};
+use ascsim_schedules::rewrite::{Note, catalogue, split_changes};
 use ascsim_sim::{EngineModel, Options, Origin};
-use ascsim_studies::{Outcome, Setup, Step, StudyError, predict, what_if};
+use ascsim_studies::{
+    Axis, Input, Outcome, Setup, Step, StudyError, SweepError, SweepQuestion, ladder, predict,
+    sweep, what_if_given,
+};
 
 use crate::args::{Engines, WhatIf};
 use crate::failure::{DONE, FINDINGS, Failure};
 use crate::output::{Target, write_json};
+use crate::plan::{self, Plan};
 use crate::progress::Progress;
 use crate::{hardware, input, text};
 
@@ -21,7 +25,7 @@ pub(crate) fn run(arguments: &WhatIf) -> Result<u8, Failure> {
         return Ok(DONE);
     }
     let targets = Targets::new(arguments)?;
-    let steps = steps(arguments)?;
+    let question = Question::new(arguments)?;
     let (options, model) = machine(arguments)?;
     let mut input = input::study(arguments.path.as_deref(), arguments.step, &options)?;
     input.notes.extend(model);
@@ -32,8 +36,16 @@ pub(crate) fn run(arguments: &WhatIf) -> Result<u8, Failure> {
         seed: arguments.seed,
         tool: concat!("ascsim ", env!("CARGO_PKG_VERSION")).to_owned(),
     };
+    if !arguments.sweep.is_empty() {
+        return run_sweep(arguments, question, &input, &setup, targets.csv.as_ref());
+    }
+    if arguments.ladder.is_some() {
+        return run_ladder(arguments, &question, &input, &setup);
+    }
+    let (given, steps) = (steps(&question.given)?, steps(&question.changes)?);
     let progress = Progress::new("simulating");
-    let run = what_if(&input, &steps, &setup, &|share| progress.set(share)).map_err(failure)?;
+    let run = what_if_given(&input, &given, &steps, &setup, &|share| progress.set(share))
+        .map_err(failure)?;
     drop(progress);
     if let Some(target) = &targets.schedule {
         let bytes = format::to_bytes(&run.schedule, Encoding::Json).map_err(Failure::input)?;
@@ -87,28 +99,117 @@ fn machine(arguments: &WhatIf) -> Result<(Options, Option<Note>), Failure> {
     Ok((options, None))
 }
 
-fn steps(arguments: &WhatIf) -> Result<Vec<Step>, Failure> {
-    let example = [EXAMPLE_CHANGE.to_owned()];
-    let texts = match (&arguments.path, arguments.apply.as_slice()) {
-        (None, []) => example.as_slice(),
-        (_, texts) => texts,
-    };
-    texts
-        .iter()
-        .map(|text| {
-            let change = Change::parse(text).map_err(Failure::input)?;
-            Ok(Step {
-                text: text.clone(),
-                change,
-            })
+/// What is asked: the changes as texts.
+struct Question {
+    given: Vec<String>,
+    changes: Vec<String>,
+}
+
+impl Question {
+    fn new(arguments: &WhatIf) -> Result<Self, Failure> {
+        let mut plan = match &arguments.plan {
+            Some(path) => plan::read(path)?,
+            None => Plan::default(),
+        };
+        plan.given.extend(arguments.given.iter().cloned());
+        plan.changes.extend(arguments.apply.iter().cloned());
+        if let Some(ladder) = arguments.ladder.as_deref().filter(|text| !text.is_empty()) {
+            plan.changes.extend(split_changes(ladder));
+        }
+        if arguments.path.is_none() && plan.changes.is_empty() && arguments.sweep.is_empty() {
+            plan.changes.push(EXAMPLE_CHANGE.to_owned());
+        }
+        Ok(Self {
+            given: plan.given,
+            changes: plan.changes,
         })
-        .collect()
+    }
+}
+
+fn steps(texts: &[String]) -> Result<Vec<Step>, Failure> {
+    let steps = texts.iter().map(|text| Step::parse(text));
+    steps.collect::<Result<_, _>>().map_err(Failure::input)
+}
+
+/// Applies the changes one after another, and shows what each adds.
+fn run_ladder(
+    arguments: &WhatIf,
+    question: &Question,
+    input: &Input,
+    setup: &Setup,
+) -> Result<u8, Failure> {
+    let (given, steps) = (steps(&question.given)?, steps(&question.changes)?);
+    if steps.is_empty() {
+        let why = "--ladder needs changes: name them, as in --ladder graph:us=20,one-stream";
+        return Err(Failure::Input(why.to_owned()));
+    }
+    let progress = Progress::new("simulating");
+    let result =
+        ladder(input, &given, &steps, setup, &|share| progress.set(share)).map_err(failure)?;
+    drop(progress);
+    Target::Stdout.write(|out| {
+        if arguments.json {
+            write_json(out, &result)
+        } else {
+            out.write_all(text::ladder::text(&result, text::columns()).as_bytes())
+        }
+    })?;
+    let hangs = result.rungs.iter().any(|rung| rung.hangs.is_some());
+    Ok(if hangs { FINDINGS } else { DONE })
+}
+
+/// Sweeps keys over their ranges. Points that hang or are refused are part of the answer.
+fn run_sweep(
+    arguments: &WhatIf,
+    question: Question,
+    input: &Input,
+    setup: &Setup,
+    csv: Option<&Target>,
+) -> Result<u8, Failure> {
+    let axes: Result<Vec<Axis>, _> = arguments
+        .sweep
+        .iter()
+        .map(|text| Axis::parse(text))
+        .collect();
+    let question = SweepQuestion {
+        given: question.given,
+        changes: question.changes,
+        axes: axes.map_err(Failure::input)?,
+        points: arguments.points.map(|points| points as usize),
+    };
+    let progress = Progress::new("simulating");
+    let result =
+        sweep(input, &question, setup, &|share| progress.set(share)).map_err(
+            |error| match error {
+                SweepError::Study(error) => failure(error),
+                error => Failure::input(error),
+            },
+        )?;
+    drop(progress);
+    if let Some(target) = csv {
+        target.write(|out| out.write_all(text::sweep::csv(&result).as_bytes()))?;
+    }
+    if csv != Some(&Target::Stdout) {
+        Target::Stdout.write(|out| {
+            if arguments.json {
+                write_json(out, &result)
+            } else {
+                out.write_all(text::sweep::text(&result, text::columns()).as_bytes())
+            }
+        })?;
+    }
+    Ok(if result.best.is_none() {
+        FINDINGS
+    } else {
+        DONE
+    })
 }
 
 /// Where the files go. Checked before the work, so that a long run does not end in a refusal.
 struct Targets {
     schedule: Option<Target>,
     prediction: Option<Target>,
+    csv: Option<Target>,
 }
 
 impl Targets {
@@ -120,9 +221,18 @@ impl Targets {
         let targets = Self {
             schedule: target(&arguments.output)?,
             prediction: target(&arguments.prediction)?,
+            csv: target(&arguments.csv)?,
         };
         let stdout = Some(Target::Stdout);
-        if targets.prediction == stdout || (targets.schedule == stdout && arguments.json) {
+        let several = arguments.ladder.is_some() || !arguments.sweep.is_empty();
+        if several && (targets.schedule.is_some() || targets.prediction.is_some()) {
+            let why = "-o and --prediction are for one answer, not for --ladder or --sweep";
+            return Err(Failure::Input(why.to_owned()));
+        }
+        if (targets.csv == stdout && arguments.json)
+            || targets.prediction == stdout
+            || (targets.schedule == stdout && arguments.json)
+        {
             let why = "only one thing fits on standard output: write the other to a file";
             return Err(Failure::Input(why.to_owned()));
         }

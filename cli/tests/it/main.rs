@@ -8,6 +8,7 @@ mod files;
 mod generate;
 mod hw;
 mod run;
+mod studies;
 mod what_if;
 
 use std::path::{Path, PathBuf};

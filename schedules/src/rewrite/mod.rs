@@ -33,7 +33,7 @@ use crate::select::Selector;
 pub use catalogue::{ChangeDoc, KeyDoc, catalogue};
 pub use launch::LaunchMode;
 pub use layout::AddEvent;
-pub use parse::ChangeError;
+pub use parse::{ChangeError, set_key, split_changes};
 pub use shared::{SharedOverlap, WaitPoint};
 pub use undo::Undo;
 

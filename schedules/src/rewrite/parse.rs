@@ -66,19 +66,79 @@ impl Change {
     /// If the name or a key is unknown, a needed key is missing, or a value is wrong; each error says
     /// what there is instead.
     pub fn parse(text: &str) -> Result<Self, ChangeError> {
-        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
-        let doc = CATALOGUE
-            .iter()
-            .find(|doc| doc.name == name.trim())
-            .ok_or_else(|| {
-                let known: Vec<_> = CATALOGUE.iter().map(|doc| doc.name).collect();
-                ChangeError::Unknown {
-                    name: name.trim().to_owned(),
-                    known: known.join(", "),
-                }
-            })?;
+        let (doc, rest) = named(text)?;
         let keys = Keys::parse(doc, text, rest)?;
         (doc.parse)(&keys)
+    }
+}
+
+/// The text of a change with one key set to `value`, whether it was given or not.
+///
+/// # Errors
+/// If there is no such change, or it has no such key, or the text cannot be read. Whether the value
+/// fits, and whether keys that must be given are, is for [`Change::parse`] to say.
+pub fn set_key(text: &str, key: &str, value: &str) -> Result<String, ChangeError> {
+    let (doc, rest) = named(text)?;
+    let (mut pairs, known) = (Keys::pairs(doc, text, rest)?, doc.key(key)?);
+    match pairs.iter_mut().find(|(have, _)| *have == known) {
+        Some((_, have)) => value.clone_into(have),
+        None => pairs.push((known, value.to_owned())),
+    }
+    let pairs: Vec<String> = pairs
+        .into_iter()
+        .map(|(key, value)| format!("{key}={}", value.replace(',', "\\,")))
+        .collect();
+    Ok(format!("{}:{}", doc.name, pairs.join(",")))
+}
+
+/// Splits a list of changes, `A,B,C`, in which each may have keys: a change starts where the name of
+/// one stands.
+pub fn split_changes(text: &str) -> Vec<String> {
+    let mut changes: Vec<String> = Vec::new();
+    let starts = |part: &str| {
+        let name = part.split(':').next().unwrap_or_default().trim();
+        CATALOGUE.iter().any(|doc| doc.name == name)
+    };
+    let mut escaped = false;
+    for part in text.split(',') {
+        match changes.last_mut() {
+            Some(last) if escaped || !starts(part) => {
+                last.push(',');
+                last.push_str(part);
+            }
+            _ => changes.push(part.trim().to_owned()),
+        }
+        escaped = part.ends_with('\\');
+    }
+    changes
+}
+
+/// The documentation of the change that a text names, and the text of its keys.
+fn named(text: &str) -> Result<(&'static ChangeDoc, &str), ChangeError> {
+    let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+    let found = CATALOGUE.iter().find(|doc| doc.name == name.trim());
+    let doc = found.ok_or_else(|| {
+        let known: Vec<_> = CATALOGUE.iter().map(|doc| doc.name).collect();
+        ChangeError::Unknown {
+            name: name.trim().to_owned(),
+            known: known.join(", "),
+        }
+    })?;
+    Ok((doc, rest))
+}
+
+impl ChangeDoc {
+    /// The key of that name.
+    fn key(&self, key: &str) -> Result<&'static str, ChangeError> {
+        let found = self.keys.iter().find(|known| known.name == key.trim());
+        found.map(|key| key.name).ok_or_else(|| {
+            let known: Vec<_> = self.keys.iter().map(|key| key.name).collect();
+            ChangeError::UnknownKey {
+                change: self.name,
+                key: key.trim().to_owned(),
+                known: known.join(", "),
+            }
+        })
     }
 }
 
@@ -89,7 +149,12 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    fn parse(doc: &'static ChangeDoc, text: &str, rest: &str) -> Result<Self, ChangeError> {
+    /// The keys that the text gives, with their values, in its order.
+    fn pairs(
+        doc: &'static ChangeDoc,
+        text: &str,
+        rest: &str,
+    ) -> Result<Vec<(&'static str, String)>, ChangeError> {
         let mut pairs: Vec<(&'static str, String)> = Vec::new();
         for part in split(rest)
             .into_iter()
@@ -103,23 +168,17 @@ impl Keys {
             let (key, value) = part.split_once('=').ok_or_else(|| {
                 malformed("expected key=value; a comma inside a value is written `\\,`")
             })?;
-            let key = doc
-                .keys
-                .iter()
-                .find(|known| known.name == key.trim())
-                .ok_or_else(|| {
-                    let known: Vec<_> = doc.keys.iter().map(|key| key.name).collect();
-                    ChangeError::UnknownKey {
-                        change: doc.name,
-                        key: key.trim().to_owned(),
-                        known: known.join(", "),
-                    }
-                })?;
-            if pairs.iter().any(|(have, _)| *have == key.name) {
+            let key = doc.key(key)?;
+            if pairs.iter().any(|(have, _)| *have == key) {
                 return Err(malformed("the key is given twice"));
             }
-            pairs.push((key.name, value.trim().to_owned()));
+            pairs.push((key, value.trim().to_owned()));
         }
+        Ok(pairs)
+    }
+
+    fn parse(doc: &'static ChangeDoc, text: &str, rest: &str) -> Result<Self, ChangeError> {
+        let pairs = Self::pairs(doc, text, rest)?;
         for key in doc.keys.iter().filter(|key| key.required) {
             if !pairs.iter().any(|(have, _)| *have == key.name) {
                 return Err(ChangeError::MissingKey {
@@ -247,6 +306,35 @@ mod tests {
         assert!(error("eager:us=1,us=2").contains("given twice"));
         assert!(error("eager:us=1e300").contains("less than"));
         assert!(error("remove").contains("needs select=…"));
+    }
+
+    #[test]
+    fn a_key_is_set_and_the_rest_stays() {
+        let set = |text: &str, key, value| set_key(text, key, value).expect(text);
+        assert_eq!(set("eager", "us", "5"), "eager:us=5");
+        assert_eq!(
+            set("eager:us=1,event-us=2", "us", "5"),
+            "eager:us=5,event-us=2"
+        );
+        let text = set(r"scale:select=name=A\,B,factor=1", "factor", "0.5");
+        assert_eq!(text, r"scale:select=name=A\,B,factor=0.5");
+        Change::parse(&text).expect("a change");
+        assert!(set_key("eager", "by", "1").is_err() && set_key("none", "us", "1").is_err());
+    }
+
+    #[test]
+    fn a_list_of_changes_is_split_where_changes_start() {
+        assert_eq!(
+            split_changes(
+                r"graph:us=20, one-stream,scale:select=name=A\,eager,factor=1,eager:us=2"
+            ),
+            [
+                "graph:us=20",
+                "one-stream",
+                r"scale:select=name=A\,eager,factor=1",
+                "eager:us=2"
+            ]
+        );
     }
 
     #[test]

@@ -12,6 +12,9 @@ pub struct WhatIf {
     pub tool: String,
     /// What was read.
     pub source: Source,
+    /// What holds before as well as after.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given: Vec<AppliedChange>,
     /// The changes in the order in which they were applied.
     pub changes: Vec<AppliedChange>,
     /// One answer per reading of the input; the last one counts. A perturbed capture has two: with
@@ -76,6 +79,15 @@ pub struct Answer {
     /// After less before; absent where there is no after, or it hangs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<Range>,
+    /// Why the changes gain nothing or lose; empty where they gain.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cause: String,
+    /// What takes less of the critical path after than before, the most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_path: Vec<PathChange>,
+    /// What takes more of it, the most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entered_path: Vec<PathChange>,
     /// What carries the range of the difference (of the makespan without an after), the greatest
     /// first.
     pub carriers: Vec<Carrier>,
@@ -115,6 +127,51 @@ pub struct Side {
     pub critical_path: Vec<PathEntry>,
     /// Its streams.
     pub streams: Vec<StreamLine>,
+    /// Whether the ops of side streams run beside others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overlap: Vec<Overlap>,
+}
+
+/// How much of the time of an op something ran on the other streams of its rank.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overlap {
+    /// The rank.
+    pub rank: u32,
+    /// The side stream.
+    pub stream: String,
+    /// The op's path.
+    pub op: String,
+    /// How long it ran.
+    pub ns: i64,
+    /// How much of that something else ran too.
+    pub beside_ns: i64,
+    /// What to call that.
+    pub kind: OverlapKind,
+}
+
+/// Whether an op ran in parallel (facts/schedules.md B7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OverlapKind {
+    /// For half of its time or more.
+    True,
+    /// For more than a twentieth of it.
+    Partial,
+    /// For less.
+    Fake,
+}
+
+/// How much of the critical path an op takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathChange {
+    /// The rank.
+    pub rank: u32,
+    /// The op's path.
+    pub op: String,
+    /// Before, in ns.
+    pub before_ns: i64,
+    /// After, in ns.
+    pub after_ns: i64,
 }
 
 /// A value with the range in which 90 % of the samples fall, in ns.

@@ -1,5 +1,7 @@
 //! One schedule simulated and summed up.
 
+use std::collections::BTreeMap;
+
 use ascsim_schedules::Schedule;
 use ascsim_schedules::flat::{Flat, FlatError, InstanceId, Role};
 use ascsim_schedules::rewrite::{Note, RewriteError};
@@ -8,6 +10,7 @@ use ascsim_sim::{
     Simulator, Timeline, compile,
 };
 
+use crate::overlap::overlaps;
 use crate::result::{BlameEntry, Hang, PathEntry, Range, Side, StreamLine, StreamTask};
 use crate::spread::Spread;
 
@@ -34,6 +37,9 @@ pub enum StudyError {
     /// The schedule hangs as it is, before any change.
     #[error("the schedule hangs as it is: {}", .0.why)]
     HangsBefore(Hang),
+    /// A change that holds before is refused.
+    #[error("{0}")]
+    Given(String),
     /// The schedule is empty.
     #[error("the schedule has no device task: there is nothing to predict")]
     Empty,
@@ -100,14 +106,38 @@ impl<'s> Ready<'s> {
     ) -> Side {
         let path = CriticalPath::new(&self.compiled, options, self.compiled.times(), timeline);
         let from = timeline.span(origin).map_or(0, |(start, _)| start);
+        let streams = self.streams(timeline);
         let first = timeline.span(Origin::Device).map_or(0, |(start, _)| start);
         Side {
             makespan,
             first_task_ns: ns(first),
             blame: blame(&Blame::new(&path, from)),
             critical_path: self.path_entries(&path, from),
-            streams: self.streams(timeline),
+            overlap: overlaps(&streams),
+            streams,
         }
+    }
+
+    /// How much of the critical path each op takes, in ps.
+    pub(crate) fn on_path(
+        &self,
+        options: &Options,
+        origin: Origin,
+        timeline: &Timeline,
+    ) -> BTreeMap<(u32, String), u64> {
+        let path = CriticalPath::new(&self.compiled, options, self.compiled.times(), timeline);
+        let from = timeline.span(origin).map_or(0, |(start, _)| start);
+        let mut taken = BTreeMap::new();
+        for segment in &path.segments {
+            let length = segment.to.saturating_sub(segment.from.max(from));
+            if length > 0 {
+                let rank = self.compiled.rank(segment.instance);
+                *taken
+                    .entry((rank, self.path(segment.instance)))
+                    .or_default() += length;
+            }
+        }
+        taken
     }
 
     /// The longest stretches of the critical path in the order of time, pieces of one op and kind

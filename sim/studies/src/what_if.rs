@@ -1,10 +1,13 @@
 //! What a change would do.
 
+use std::collections::BTreeMap;
+
 use ascsim_schedules::Schedule;
-use ascsim_schedules::rewrite::{Change, Note};
+use ascsim_schedules::rewrite::{Change, ChangeError, Note, RewriteError};
 use ascsim_sim::{Options, Origin, SimError, Simulator, Times};
 
-use crate::result::{Answer, AppliedChange, Carrier, Outcome, Range, Source, WhatIf};
+use crate::overlap::cause;
+use crate::result::{Answer, AppliedChange, Carrier, Outcome, PathChange, Range, Source, WhatIf};
 use crate::side::{Ready, StudyError, ns};
 use crate::spread::{Draw, Parameter};
 
@@ -37,6 +40,27 @@ pub struct Step {
     pub text: String,
     /// The change.
     pub change: Change,
+}
+
+impl Step {
+    /// Reads a change.
+    ///
+    /// # Errors
+    /// As [`Change::parse`].
+    pub fn parse(text: &str) -> Result<Self, ChangeError> {
+        Ok(Self {
+            text: text.to_owned(),
+            change: Change::parse(text)?,
+        })
+    }
+}
+
+/// Makes the refusal of a step an error of the study.
+pub(crate) fn refused(step: &Step) -> impl Fn(RewriteError) -> StudyError + use<'_> {
+    |source| StudyError::Refused {
+        change: step.text.clone(),
+        source: Box::new(source),
+    }
 }
 
 /// How a study is carried out.
@@ -76,42 +100,47 @@ pub fn what_if(
     setup: &Setup,
     progress: &dyn Fn(f64),
 ) -> Result<WhatIfRun, StudyError> {
+    what_if_given(input, &[], steps, setup, progress)
+}
+
+/// As [`what_if`], with changes that hold before as well as after.
+///
+/// # Errors
+/// As [`what_if`].
+///
+/// # Complexity
+/// As [`what_if`].
+pub fn what_if_given(
+    input: &Input,
+    given: &[Step],
+    steps: &[Step],
+    setup: &Setup,
+    progress: &dyn Fn(f64),
+) -> Result<WhatIfRun, StudyError> {
     let mut notes = input.notes.clone();
     let mut answers = Vec::new();
-    let mut changes = Vec::new();
+    let (mut held, mut changes) = (Vec::new(), Vec::new());
     let mut schedule = None;
     let parts = input.variants.len() as f64;
     for (index, variant) in input.variants.iter().enumerate() {
+        let mut variant = variant.clone();
+        held = apply(&mut variant.schedule, given, &mut notes)?;
         let mut changed = variant.schedule.clone();
-        changes.clear();
-        for step in steps {
-            let rewritten = step
-                .change
-                .apply(&changed)
-                .map_err(|source| StudyError::Refused {
-                    change: step.text.clone(),
-                    source: Box::new(source),
-                })?;
-            changed = rewritten.schedule;
-            changes.push(AppliedChange {
-                change: step.text.clone(),
-                touched: rewritten.touched,
-            });
-            add(&mut notes, rewritten.notes);
-        }
+        changes = apply(&mut changed, steps, &mut notes)?;
         let after = if steps.is_empty() {
             None
         } else {
             Some(&changed)
         };
         let progress = |share: f64| progress((index as f64 + share) / parts);
-        answers.push(answer(variant, after, setup, &mut notes, &progress)?);
+        answers.push(answer(&variant, after, setup, &mut notes, &progress)?);
         schedule = Some(changed);
     }
     let result = WhatIf {
         format: WhatIf::FORMAT.to_owned(),
         tool: setup.tool.clone(),
         source: input.source.clone(),
+        given: held,
         changes,
         answers,
         notes,
@@ -122,7 +151,26 @@ pub fn what_if(
     })
 }
 
-fn add(notes: &mut Vec<Note>, more: impl IntoIterator<Item = Note>) {
+/// Applies `steps` one after another.
+fn apply(
+    schedule: &mut Schedule,
+    steps: &[Step],
+    notes: &mut Vec<Note>,
+) -> Result<Vec<AppliedChange>, StudyError> {
+    let mut changes = Vec::with_capacity(steps.len());
+    for step in steps {
+        let rewritten = step.change.apply(schedule).map_err(refused(step))?;
+        *schedule = rewritten.schedule;
+        changes.push(AppliedChange {
+            change: step.text.clone(),
+            touched: rewritten.touched,
+        });
+        add(notes, rewritten.notes);
+    }
+    Ok(changes)
+}
+
+pub(crate) fn add(notes: &mut Vec<Note>, more: impl IntoIterator<Item = Note>) {
     for note in more {
         if !notes.contains(&note) {
             notes.push(note);
@@ -204,27 +252,72 @@ fn answer(
         high_ns: 0,
     });
     let side = before.side(options, setup.origin, &timeline, before_range);
+    let (mut left_path, mut entered_path) = (Vec::new(), Vec::new());
     let outcome = match (answer_after, &after) {
         (Some(Err(hang)), _) => Some(Outcome::Hangs(hang)),
-        (Some(Ok(timeline)), Some(after)) => {
+        (Some(Ok(timeline_after)), Some(after)) => {
+            (left_path, entered_path) = moved(
+                before.on_path(options, setup.origin, &timeline),
+                after.on_path(options, setup.origin, &timeline_after),
+            );
             let makespan = range(|sample| sample.after.map(ns)).unwrap_or(before_range);
             Some(Outcome::Ends(after.side(
                 options,
                 setup.origin,
-                &timeline,
+                &timeline_after,
                 makespan,
             )))
         }
         _ => None,
     };
     progress(1.0);
+    let difference = range(Sample::difference);
+    let reason = match (&outcome, difference) {
+        (Some(Outcome::Ends(after)), Some(difference)) => cause(&side, after, difference.ns),
+        _ => None,
+    };
     Ok(Answer {
         reading: variant.reading.clone(),
         before: side,
         after: outcome,
-        difference: range(Sample::difference),
+        difference,
+        cause: reason.unwrap_or_default(),
+        left_path,
+        entered_path,
         carriers,
     })
+}
+
+/// The ops whose share of the critical path changed: those that take less of it, and those that take
+/// more, each with the greatest change first.
+fn moved(
+    before: BTreeMap<(u32, String), u64>,
+    mut after: BTreeMap<(u32, String), u64>,
+) -> (Vec<PathChange>, Vec<PathChange>) {
+    const MOST: usize = 10;
+    let mut all: Vec<PathChange> = Vec::new();
+    let change = |(rank, op): (u32, String), before: u64, after: u64| PathChange {
+        rank,
+        op,
+        before_ns: ns(before),
+        after_ns: ns(after),
+    };
+    for (op, taken) in before {
+        let now = after.remove(&op).unwrap_or(0);
+        all.push(change(op, taken, now));
+    }
+    all.extend(after.into_iter().map(|(op, taken)| change(op, 0, taken)));
+    let pick = |sign: i64| {
+        let mut picked: Vec<PathChange> = all
+            .iter()
+            .filter(|change| sign * (change.after_ns - change.before_ns) > 0)
+            .cloned()
+            .collect();
+        picked.sort_by_key(|change| -sign * (change.after_ns - change.before_ns));
+        picked.truncate(MOST);
+        picked
+    };
+    (pick(-1), pick(1))
 }
 
 /// The makespans of one sample in ps.
