@@ -84,11 +84,17 @@ pub(crate) fn study(
     crate::profile::study(path, step, options)
 }
 
-/// Whether a path names a schedule file: standard input, or a file that starts as one does. What
-/// else there is is left to the readers of profiles.
+/// Whether a path names a schedule file: standard input or a pipe, which can be read only once, or a
+/// file that starts as one does. What else there is is left to the readers of profiles.
 fn is_schedule(path: &Path) -> bool {
     if path == Path::new("-") {
         return true;
+    }
+    let Ok(found) = fs::metadata(path) else {
+        return false;
+    };
+    if !found.is_file() {
+        return !found.is_dir();
     }
     let Ok(mut file) = fs::File::open(path) else {
         return false;

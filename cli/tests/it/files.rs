@@ -9,6 +9,26 @@ use super::{good, refused, run, workspace};
 const EXAMPLE: &str = "schedules/library/moe-layer-serial.json";
 
 #[test]
+fn a_named_pipe_is_read_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pipe = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo is on every Unix").success());
+    let writer = {
+        let pipe = pipe.clone();
+        std::thread::spawn(move || {
+            let example = fs::read(workspace().join(EXAMPLE)).expect("it is part of the project");
+            fs::write(pipe, example).expect("somebody reads it");
+        })
+    };
+    let path = pipe.to_str().expect("UTF-8");
+    let (code, out, error) = run(&["what-if", path, "--samples", "0"], b"");
+    assert_eq!(code, 0, "{error}");
+    assert!(out.starts_with("the step takes 604.0 µs"), "{out}");
+    writer.join().expect("it was written");
+}
+
+#[test]
 fn a_schedule_goes_through_a_pipe() {
     let example = fs::read(workspace().join(EXAMPLE)).expect("it is part of the project");
     let change = [

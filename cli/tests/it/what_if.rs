@@ -134,7 +134,21 @@ fn a_schedule_that_hangs_is_a_finding() {
         "ranks": [{"first": 0, "count": 1, "program": "p"}]}"#;
     let (code, out, error) = run(&["what-if", "-"], schedule.as_bytes());
     assert_eq!((code, out.as_str()), (1, ""), "{error}");
-    assert!(error.contains("hangs") && error.contains('w'), "{error}");
+    assert!(error.contains("hangs") && error.contains("`w`"), "{error}");
+}
+
+#[test]
+fn a_change_that_changes_nothing_has_no_range() {
+    let same = json(&[EXAMPLE, "--apply", "scale:select=kind=kernel,factor=1"]);
+    let difference = &same["answers"][0]["difference"];
+    for key in ["ns", "low_ns", "high_ns"] {
+        assert_eq!(difference[key], 0, "{difference}");
+    }
+    let after = &same["answers"][0]["after"]["ends"]["makespan"];
+    assert!(
+        after["low_ns"].as_i64() < after["high_ns"].as_i64(),
+        "{after}"
+    );
 }
 
 #[test]

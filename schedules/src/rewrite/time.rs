@@ -5,7 +5,8 @@ use super::{Note, RewriteError, Rewritten};
 use crate::ir::{Measured, Op, OpKind, Program, Provenance, Schedule};
 use crate::select::Selector;
 
-/// Multiplies the durations of the selected ops by `factor`, on every rank.
+/// Multiplies the durations of the selected ops by `factor`, on every rank. A scaled duration is as
+/// uncertain as it was.
 pub(super) fn scale(
     schedule: &Schedule,
     select: &Selector,
@@ -15,7 +16,6 @@ pub(super) fn scale(
         let ns = measured.ns.scaled(factor);
         Measured {
             ns,
-            from: Provenance::Assumed,
             ..measured.clone()
         }
     })

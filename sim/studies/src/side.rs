@@ -7,7 +7,7 @@ use ascsim_schedules::flat::{Flat, FlatError, InstanceId, Role};
 use ascsim_schedules::rewrite::{Note, RewriteError};
 use ascsim_sim::{
     Blame, CompileError, Compiled, CriticalPath, Deadlock, HostCosts, Options, Origin, SimError,
-    Simulator, Timeline, compile,
+    Simulator, Timeline, compile, named,
 };
 
 use crate::overlap::overlaps;
@@ -73,6 +73,12 @@ impl<'s> Ready<'s> {
             .iter()
             .map(|assumption| Note::assumption(assumption.to_string()))
             .collect();
+        let variables = self.flat.schedule().variables.len();
+        if variables > 0 {
+            notes.push(Note::warning(format!(
+                "{variables} random variables keep their nominal values: their spread is not in the range"
+            )));
+        }
         let free = self.flat.instances().iter().filter(|instance| {
             instance.is_task() && instance.role == Role::Issued && instance.issue().is_none()
         });
@@ -91,8 +97,10 @@ impl<'s> Ready<'s> {
         let mut simulator = Simulator::new();
         match simulator.run(&self.compiled, options, self.compiled.times()) {
             Ok(_) => Ok(Ok(simulator.take())),
-            Err(SimError::Deadlock(deadlock)) => Ok(Err(hang(&deadlock))),
-            Err(error) => Err(StudyError::Sim(error)),
+            Err(error) => match named(&self.flat, error) {
+                SimError::Deadlock(deadlock) => Ok(Err(hang(&deadlock))),
+                error => Err(StudyError::Sim(error)),
+            },
         }
     }
 
