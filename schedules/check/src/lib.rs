@@ -13,14 +13,19 @@
 //! The crate knows only schedules: what it must know of a device is a
 //! [`Limits`](ascsim_schedules::Limits).
 
+mod acl;
+mod capture;
+mod collective;
 mod context;
 mod deadlock;
 mod finding;
 mod fix;
+mod limits;
 mod progress;
 mod race;
 mod report;
 mod rule;
+mod waste;
 
 use ascsim_schedules::flat::{Flat, FlatError};
 use ascsim_schedules::hash::structure_hash;
@@ -29,7 +34,7 @@ use ascsim_schedules::{Limits, Schedule, Severity};
 
 use context::Context;
 pub use finding::{CoreClaim, Finding, Place, Step, Witness};
-pub use fix::Edit;
+pub use fix::{Edit, Repaired, apply, repair};
 pub use report::{RaceStatus, Report};
 pub use rule::{Rule, RuleDoc, RuleGroup};
 
@@ -68,13 +73,17 @@ pub fn check(schedule: &Schedule, target: &Target) -> Result<Report, FlatError> 
     let order = Order::new(&flat, &target.limits);
     let context = Context::new(schedule, &flat, &order, &target.limits);
     // The two long parts, side by side.
-    let (deadlocks, races) = std::thread::scope(|scope| {
+    let (mut found, races) = std::thread::scope(|scope| {
         let races = scope.spawn(|| race::find(&context));
-        let deadlocks = deadlock::find(&context);
-        (deadlocks, races.join())
+        let mut found = deadlock::find(&context);
+        found.extend(acl::find(&context));
+        found.extend(capture::find(&context));
+        found.extend(limits::find(&context));
+        found.extend(collective::find(&context));
+        found.extend(waste::find(&context));
+        (found, races.join())
     });
     let races = races.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    let mut found = deadlocks;
     let status = races.status;
     found.extend(races.found);
     let (findings, omitted) = report::settle(found);

@@ -1,5 +1,6 @@
 //! Deadlocks: what is not certain to happen, and the smallest thing that shows why.
 
+mod cores;
 mod cycle;
 pub(crate) mod queue;
 mod text;
@@ -27,10 +28,10 @@ enum Root {
 /// The deadlocks that some run shows.
 pub(crate) fn find(context: &Context<'_, '_>) -> Vec<Finding> {
     let progress = Progress::new(context);
-    roots(context, &progress)
-        .into_iter()
-        .map(|root| text::finding(context, root))
-        .collect()
+    let roots = roots(context, &progress).into_iter();
+    let mut found: Vec<Finding> = roots.map(|root| text::finding(context, root)).collect();
+    found.extend(cores::find(context));
+    found
 }
 
 /// Follows from each blocked node one of those that block it, until that ends or comes round.

@@ -1,6 +1,7 @@
 //! Races: accesses to the same bytes that nothing orders.
 
 mod access;
+mod lifetime;
 mod sweep;
 
 use ascsim_schedules::{CopyDirection, HostKind, Op, OpKind};
@@ -9,6 +10,8 @@ use crate::context::Context;
 use crate::finding::Finding;
 use crate::report::RaceStatus;
 use crate::rule::Rule;
+
+pub(crate) use access::prefetched;
 
 /// What was found about memory.
 #[derive(Debug)]
@@ -20,6 +23,7 @@ pub(crate) struct Races {
 /// The races that some run shows.
 pub(crate) fn find(context: &Context<'_, '_>) -> Races {
     let mut found = sweep::find(context);
+    found.extend(lifetime::find(context));
     let unknown = unknown(context);
     let status = match (found.is_empty(), &unknown) {
         (false, _) => RaceStatus::Found,
