@@ -29,7 +29,7 @@ pub(crate) enum Verb {
     WhatIf(WhatIf),
     /// Prove a schedule free of deadlock and race, or show what is wrong.
     #[command(
-        after_help = "Examples:\n  ascsim check schedule.json\n  ascsim check prof_dir --format json\n  ascsim check --explain race-access"
+        after_help = "Examples:\n  ascsim check schedule.json\n  ascsim check prof_dir --format sarif\n  ascsim check schedule.json --fix mended.json --certify certificate.json\n  ascsim check --explain race-access"
     )]
     Check(Check),
     /// Generate the schedule of a step from a model config.
@@ -225,6 +225,16 @@ pub(crate) struct Check {
     /// The same as --format json.
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
+    /// Mend what can be mended, write the schedule to this file (or - for standard output), and report
+    /// on it.
+    #[arg(long, value_name = "FILE")]
+    pub fix: Option<PathBuf>,
+    /// Write the certificate that the executor asks for to this file, unless there are errors.
+    #[arg(long, value_name = "FILE")]
+    pub certify: Option<PathBuf>,
+    /// Replace files that exist.
+    #[arg(long)]
+    pub force: bool,
     /// Say what a rule means, and check nothing.
     #[arg(long, value_name = "CODE", conflicts_with = "path")]
     pub explain: Option<String>,
@@ -240,6 +250,8 @@ pub(crate) enum CheckFormat {
     Text,
     /// For programs: `ascsim.check/1`.
     Json,
+    /// For code hosts and editors: SARIF 2.1.0.
+    Sarif,
 }
 
 /// Arguments of `inspect`.

@@ -16,6 +16,13 @@ fn severity(severity: Severity) -> &'static str {
 /// The report: each finding, then the verdict.
 pub(crate) fn text(report: &Report) -> String {
     let mut out = String::new();
+    for fixed in &report.fixed {
+        let _ = writeln!(out, "fixed[{}]: {}", fixed.rule.code(), fixed.message);
+        if let Some(suggestion) = &fixed.suggestion {
+            let _ = writeln!(out, "  done: {suggestion}");
+        }
+        out.push('\n');
+    }
     for one in &report.findings {
         finding(&mut out, one);
         out.push('\n');

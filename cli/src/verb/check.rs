@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use ascsim_check::{Report, Rule, Target as Device, check};
+use ascsim_check::{Report, Rule, Target as Device, certificate, check, repair, sarif};
 use ascsim_hwmodels::{Catalogue, Kind, Model, Selection};
 use ascsim_schedules::Schedule;
+use ascsim_schedules::format::{self, Encoding};
 
 use crate::args::{Check, CheckFormat};
 use crate::failure::{DONE, FINDINGS, Failure};
@@ -21,22 +22,92 @@ pub(crate) fn run(arguments: &Check) -> Result<u8, Failure> {
             "name a schedule or a profile to check".to_owned(),
         ));
     };
+    let targets = Targets::new(arguments)?;
     let schedule = input::schedule_or_profile(path, arguments.step)?;
     let device = device(&arguments.hw)?;
-    let report = checked(&schedule, &device)?;
-    let format = match arguments.json {
-        true => CheckFormat::Json,
-        false => arguments.format,
+    let (schedule, report) = match &targets.fix {
+        Some(target) => mended(&schedule, &device, target)?,
+        None => {
+            let report = check(&schedule, &device).map_err(Failure::input)?;
+            (schedule, report)
+        }
     };
-    Target::Stdout.write(|out| match format {
-        CheckFormat::Json => write_json(out, &report),
-        CheckFormat::Text => out.write_all(text::check::text(&report).as_bytes()),
-    })?;
+    if let Some(target) = &targets.certificate {
+        certify(&schedule, &report, &device, target)?;
+    }
+    // A file on standard output has it for itself.
+    if !targets.uses_stdout() {
+        let uri = path.display().to_string();
+        Target::Stdout.write(|out| match targets.format {
+            CheckFormat::Json => write_json(out, &report),
+            CheckFormat::Sarif => write_json(out, &sarif(&report, &uri)),
+            CheckFormat::Text => out.write_all(text::check::text(&report).as_bytes()),
+        })?;
+    }
     Ok(if report.has_errors() { FINDINGS } else { DONE })
 }
 
-fn checked(schedule: &Schedule, device: &Device) -> Result<Report, Failure> {
-    check(schedule, device).map_err(Failure::input)
+/// Where the files go. Checked before the work, so that a long run does not end in a refusal.
+struct Targets {
+    format: CheckFormat,
+    fix: Option<Target>,
+    certificate: Option<Target>,
+}
+
+impl Targets {
+    fn new(arguments: &Check) -> Result<Self, Failure> {
+        let target = |path: &Option<std::path::PathBuf>| {
+            let target = path.as_ref().map(|path| Target::new(path, arguments.force));
+            target.iter().try_for_each(Target::check).map(|()| target)
+        };
+        let targets = Self {
+            format: match arguments.json {
+                true => CheckFormat::Json,
+                false => arguments.format,
+            },
+            fix: target(&arguments.fix)?,
+            certificate: target(&arguments.certify)?,
+        };
+        let stdout = Some(Target::Stdout);
+        if targets.fix == stdout && targets.certificate == stdout {
+            let why = "only one thing fits on standard output: write the other to a file";
+            return Err(Failure::Input(why.to_owned()));
+        }
+        Ok(targets)
+    }
+
+    fn uses_stdout(&self) -> bool {
+        let stdout = Some(Target::Stdout);
+        self.fix == stdout || self.certificate == stdout
+    }
+}
+
+/// The schedule with what can be mended mended, and its report.
+fn mended(
+    schedule: &Schedule,
+    device: &Device,
+    target: &Target,
+) -> Result<(Schedule, Report), Failure> {
+    let repaired = repair(schedule, device).map_err(Failure::input)?;
+    let bytes = format::to_bytes(&repaired.schedule, Encoding::Json)
+        .map_err(|error| Failure::Bug(error.to_string()))?;
+    target.write(|out| out.write_all(&bytes))?;
+    Ok((repaired.schedule, repaired.report))
+}
+
+/// Writes the certificate of a schedule without errors; of another, none.
+fn certify(
+    schedule: &Schedule,
+    report: &Report,
+    device: &Device,
+    target: &Target,
+) -> Result<(), Failure> {
+    if report.has_errors() {
+        anstream::eprintln!("no certificate is written: the schedule is not to be run");
+        return Ok(());
+    }
+    let certificate = certificate(schedule, report, device);
+    target.write(|out| write_json(out, &certificate))
 }
 
 /// The device that `--hw` names: a machine or a chip among the profiles, or a profile file.

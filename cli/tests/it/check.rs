@@ -81,3 +81,86 @@ fn the_device_decides_the_limits() {
         assert!(out.contains(&format!("checked for {hw}")), "{out}");
     }
 }
+
+#[test]
+fn sarif_names_rules_and_places() {
+    let (code, out, _) = run(
+        &["check", "-", "--format", "sarif"],
+        two_streams(false).as_bytes(),
+    );
+    let log: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!((code, &log["version"]), (1, &"2.1.0".into()));
+    let run = &log["runs"][0];
+    assert_eq!(run["tool"]["driver"]["rules"][0]["id"], "race-access");
+    let result = &run["results"][0];
+    assert_eq!(result["ruleId"], "race-access");
+    assert_eq!(result["level"], "error");
+    let place = &result["locations"][0];
+    assert_eq!(place["physicalLocation"]["artifactLocation"]["uri"], "-");
+    assert_eq!(
+        place["logicalLocations"][0]["fullyQualifiedName"],
+        "rank 0/make"
+    );
+    let (_, out, _) = run_clean_sarif();
+    let log: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(log["runs"][0]["results"].as_array().map(Vec::len), Some(0));
+}
+
+fn run_clean_sarif() -> (i32, String, String) {
+    run(
+        &["check", "-", "--format", "sarif"],
+        two_streams(true).as_bytes(),
+    )
+}
+
+#[test]
+fn a_mended_schedule_is_written_and_clean() {
+    let (code, mended, error) = run(&["check", "-", "--fix", "-"], two_streams(false).as_bytes());
+    assert_eq!(code, 0, "{error}");
+    let (code, out, _) = run(&["check", "-"], mended.as_bytes());
+    assert!(
+        code == 0 && out.starts_with("clean: 0 errors, 0 warnings"),
+        "{out}"
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("mended.json");
+    let path = path.to_str().expect("UTF-8");
+    let (code, out, _) = run(
+        &["check", "-", "--fix", path],
+        two_streams(false).as_bytes(),
+    );
+    assert_eq!(code, 0, "{out}");
+    assert!(
+        out.starts_with("fixed[race-access]: `make` writes"),
+        "{out}"
+    );
+    let error = refused(&["check", OVERLAP, "--fix", path], b"");
+    assert!(error.contains("--force"), "{error}");
+}
+
+#[test]
+fn the_executor_admits_what_is_certified_and_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("certificate.json");
+    let name = path.to_str().expect("UTF-8");
+    let (code, out, error) = run(
+        &["check", "-", "--certify", name],
+        two_streams(false).as_bytes(),
+    );
+    assert_eq!(code, 1, "{out}");
+    assert!(
+        error.contains("no certificate") && !path.exists(),
+        "{error}"
+    );
+    good(&["check", OVERLAP, "--certify", name]);
+    let text = fs::read_to_string(&path).expect("it was written");
+    let certificate: ascsim_schedules::Certificate = serde_json::from_str(&text).expect("one");
+    let bytes = fs::read(workspace().join(OVERLAP)).expect("it is there");
+    let mut schedule: ascsim_schedules::Schedule =
+        ascsim_schedules::format::read(&bytes).expect("a schedule");
+    assert_eq!(certificate.profile, "a3-server");
+    assert_eq!(certificate.device_class, "Ascend910_93");
+    ascsim_exec::Checked::new(&schedule, &certificate).expect("it was checked");
+    schedule.programs[0].ops.remove(3);
+    assert!(ascsim_exec::Checked::new(&schedule, &certificate).is_err());
+}

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 
+use ascsim_check::Rule;
 use ascsim_schedules::rewrite::catalogue;
 use expect_test::expect_file;
 
@@ -39,6 +40,7 @@ fn examples_of_the_documents_run() {
         "docs/what-if.md",
         "docs/simulator.md",
         "docs/gen.md",
+        "docs/check.md",
         "docs/schedule-format.md",
     ] {
         for line in commands(document) {
@@ -87,4 +89,31 @@ fn the_document_of_the_changes_is_current() {
         .expect("it does");
     }
     expect_file![workspace().join("docs/changes.md")].assert_eq(&text);
+}
+
+#[test]
+fn the_rules_in_the_document_are_current() {
+    let path = workspace().join("docs/check.md");
+    let document = fs::read_to_string(&path).expect("the document exists");
+    let mark = "UPDATE_EXPECT=1 cargo test -p ascsim documents -->\n";
+    let (written, _) = document.split_once(mark).expect("it has the mark");
+    let mut text = format!("{written}{mark}\n## Rules\n");
+    let mut group = None;
+    for rule in Rule::ALL {
+        let doc = rule.doc();
+        if group.replace(doc.group) != Some(doc.group) {
+            write!(text, "\n### {}\n", doc.group.name()).expect("a string takes all");
+        }
+        let severity = format!("{:?}", doc.severity).to_lowercase();
+        write!(
+            text,
+            "\n#### `{}`: {}\n\n{severity}. {}\n",
+            doc.code, doc.title, doc.explanation
+        )
+        .expect("it does");
+        if let Some(fix) = doc.fix {
+            write!(text, "\n`--fix` {fix}.\n").expect("it does");
+        }
+    }
+    expect_file![path].assert_eq(&text);
 }

@@ -243,9 +243,8 @@ fn fresh(stem: &str, taken: impl Fn(&str) -> bool) -> String {
 pub struct Repaired {
     /// The schedule.
     pub schedule: Schedule,
-    /// What was done, in order: the finding, and the changes made for it.
-    pub done: Vec<(Finding, Vec<Edit>)>,
-    /// The report on the schedule as it is now.
+    /// The report on the schedule as it is now; what was mended is in its `fixed`, in order, each with
+    /// the changes made for it.
     pub report: Report,
 }
 
@@ -260,7 +259,6 @@ pub struct Repaired {
 pub fn repair(schedule: &Schedule, target: &Target) -> Result<Repaired, FlatError> {
     let mut repaired = Repaired {
         schedule: schedule.clone(),
-        done: Vec::new(),
         report: check(schedule, target)?,
     };
     let mut tried: HashSet<Vec<Edit>> = HashSet::new();
@@ -284,10 +282,10 @@ pub fn repair(schedule: &Schedule, target: &Target) -> Result<Repaired, FlatErro
             .map(key)
             .all(|found| found != gone && before.contains(&found));
         if better {
-            let edits = finding.edits.clone();
+            let mut fixed = std::mem::take(&mut repaired.report.fixed);
+            fixed.push(finding);
             repaired.schedule = changed;
-            repaired.report = report;
-            repaired.done.push((finding, edits));
+            repaired.report = Report { fixed, ..report };
         }
     }
 }

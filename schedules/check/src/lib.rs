@@ -15,6 +15,7 @@
 
 mod acl;
 mod capture;
+mod certify;
 mod collective;
 mod context;
 mod deadlock;
@@ -25,6 +26,7 @@ mod progress;
 mod race;
 mod report;
 mod rule;
+mod sarif;
 mod waste;
 
 use ascsim_schedules::flat::{Flat, FlatError};
@@ -32,11 +34,13 @@ use ascsim_schedules::hash::structure_hash;
 use ascsim_schedules::order::Order;
 use ascsim_schedules::{Limits, Schedule, Severity};
 
+pub use certify::certificate;
 use context::Context;
 pub use finding::{CoreClaim, Finding, Place, Step, Witness};
 pub use fix::{Edit, Repaired, apply, repair};
 pub use report::{RaceStatus, Report};
 pub use rule::{Rule, RuleDoc, RuleGroup};
+pub use sarif::{Sarif, sarif};
 
 /// What a schedule is checked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +64,19 @@ impl Default for Target {
     }
 }
 
+/// Op instances from which on a second thread is worth starting.
+const SIDE_BY_SIDE: usize = 20_000;
+
+fn all_but_races(context: &Context<'_, '_>) -> Vec<Finding> {
+    let mut found = deadlock::find(context);
+    found.extend(acl::find(context));
+    found.extend(capture::find(context));
+    found.extend(limits::find(context));
+    found.extend(collective::find(context));
+    found.extend(waste::find(context));
+    found
+}
+
 /// Runs every rule over a schedule.
 ///
 /// # Errors
@@ -72,18 +89,17 @@ pub fn check(schedule: &Schedule, target: &Target) -> Result<Report, FlatError> 
     let flat = Flat::new(schedule)?;
     let order = Order::new(&flat, &target.limits);
     let context = Context::new(schedule, &flat, &order, &target.limits);
-    // The two long parts, side by side.
-    let (mut found, races) = std::thread::scope(|scope| {
-        let races = scope.spawn(|| race::find(&context));
-        let mut found = deadlock::find(&context);
-        found.extend(acl::find(&context));
-        found.extend(capture::find(&context));
-        found.extend(limits::find(&context));
-        found.extend(collective::find(&context));
-        found.extend(waste::find(&context));
-        (found, races.join())
-    });
-    let races = races.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let (mut found, races) = match flat.instances().len() < SIDE_BY_SIDE {
+        true => (all_but_races(&context), race::find(&context)),
+        // The two long parts, side by side.
+        false => std::thread::scope(|scope| {
+            let races = scope.spawn(|| race::find(&context));
+            let found = all_but_races(&context);
+            let races = races.join();
+            let races = races.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (found, races)
+        }),
+    };
     let status = races.status;
     found.extend(races.found);
     let (findings, omitted) = report::settle(found);
@@ -97,6 +113,7 @@ pub fn check(schedule: &Schedule, target: &Target) -> Result<Report, FlatError> 
         errors: report::count(&findings, Severity::Error),
         warnings: report::count(&findings, Severity::Warning),
         notes: report::count(&findings, Severity::Note),
+        fixed: Vec::new(),
         findings,
         omitted,
     })

@@ -26,7 +26,7 @@ use ascsim_schedules::order::{Phase, Point, Source, Why};
 use ascsim_schedules::{Compare, OpKind};
 
 use crate::context::Context;
-use crate::deadlock::queue::Room;
+use crate::deadlock::queue::{Room, Rooms};
 
 /// A point, or the start of all members of a collective, or nothing that can happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,7 +62,7 @@ pub(crate) struct Progress<'p, 'c, 's> {
     signals: Vec<Signal>,
     of_wait: HashMap<InstanceId, usize>,
     /// Per call that may find its queue full: what makes room.
-    queues: HashMap<InstanceId, Room>,
+    queues: Rooms,
     sure: Vec<bool>,
 }
 
@@ -202,7 +202,7 @@ impl<'p, 'c, 's> Progress<'p, 'c, 's> {
                     each(source, requirement.why);
                 }
                 if point == Point::issue(point.instance)
-                    && let Some(&Room { task, unless: None }) = self.queues.get(&point.instance)
+                    && let Some(Room { task, unless: None }) = self.queues.get(point.instance)
                 {
                     each(Some(Node::Point(Point::done(task))), Why::Queue);
                 }
@@ -302,10 +302,10 @@ impl<'p, 'c, 's> Progress<'p, 'c, 's> {
     }
 
     fn room(&self, call: InstanceId) -> Result<(), (Failure, Vec<InstanceId>)> {
-        let Some(&Room {
+        let Some(Room {
             task,
             unless: Some(record),
-        }) = self.queues.get(&call)
+        }) = self.queues.get(call)
         else {
             return Ok(());
         };

@@ -41,6 +41,9 @@ pub struct Report {
     pub warnings: usize,
     /// The rest.
     pub notes: usize,
+    /// What [`repair`](crate::repair) mended: findings that are there no more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fixed: Vec<Finding>,
     /// Everything found, worst first.
     pub findings: Vec<Finding>,
     /// Findings of a rule beyond the first [`Report::MOST_OF_A_RULE`], which are only counted.

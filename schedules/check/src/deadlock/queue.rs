@@ -1,12 +1,23 @@
 //! Full queues: calls that may have to wait for room.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use ascsim_schedules::OpKind;
 use ascsim_schedules::flat::{Binding, InstanceId, Role};
 use ascsim_schedules::order::Point;
 
 use crate::context::Context;
+
+/// Per call: what makes room for it, if it may find its queue full.
+#[derive(Debug)]
+pub(crate) struct Rooms(Vec<Option<Room>>);
+
+impl Rooms {
+    /// What makes room for a call that may have to wait.
+    pub(crate) fn get(&self, call: InstanceId) -> Option<Room> {
+        *self.0.get(call.index())?
+    }
+}
 
 /// What makes room for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,12 +34,12 @@ pub(crate) struct Room {
 ///
 /// # Complexity
 /// O(instances).
-pub(crate) fn full(context: &Context<'_, '_>) -> HashMap<InstanceId, Room> {
-    let mut calls = HashMap::new();
+pub(crate) fn full(context: &Context<'_, '_>) -> Rooms {
     if context.order.requirements().inexact_queues().is_empty() {
-        return calls;
+        return Rooms(Vec::new());
     }
     let flat = context.flat;
+    let mut calls = vec![None; flat.instances().len()];
     let limit = u64::from(context.limits.queue_tasks);
     let mut queues: Vec<(VecDeque<(InstanceId, u64)>, u64)> =
         vec![Default::default(); flat.stream_count()];
@@ -61,9 +72,9 @@ pub(crate) fn full(context: &Context<'_, '_>) -> HashMap<InstanceId, Room> {
         while *sum > limit && queue.len() > 1 {
             if let Some((task, entries)) = queue.pop_front() {
                 *sum -= entries;
-                calls.insert(id, Room { task, unless });
+                calls[id.index()] = Some(Room { task, unless });
             }
         }
     }
-    calls
+    Rooms(calls)
 }

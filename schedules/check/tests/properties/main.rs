@@ -4,6 +4,8 @@
 //! schedules.
 
 mod cases;
+mod cores;
+mod fixes;
 
 use std::cell::RefCell;
 
