@@ -19,7 +19,8 @@ fn two_streams(ordered: bool) -> String {
             "accesses": [{{"buffer": "x", "mode": "write"}}]}},
           {}{}
           {{"id": "use", "stream": "side", "kind": {{"kernel": {{"name": "Add"}}}},
-            "accesses": [{{"buffer": "x", "mode": "read"}}]}}]}}],
+            "accesses": [{{"buffer": "x", "mode": "read"}}]}},
+          {{"id": "more", "stream": "main", "kind": {{"kernel": {{"name": "Add"}}}}, "accesses": []}}]}}],
         "ranks": [{{"first": 0, "count": 1, "program": "step"}}]}}"#,
         event(r#"{"id": "r", "stream": "main", "kind": {"record": {"event": "ready"}}},"#),
         event(r#"{"id": "w", "stream": "side", "kind": {"wait": {"event": "ready"}}},"#),
@@ -43,7 +44,7 @@ fn a_race_ends_with_1_and_names_ops_and_bytes() {
   at `use` on stream `side` of rank 0
   help: record an event after `make` and wait for it before `use`
 
-not to be run: 1 errors, 0 warnings, 0 notes, races found; 2 op instances checked for a3-server
+not to be run: 1 errors, 0 warnings, 0 notes, races found; 3 op instances checked for a3-server
 ";
     assert_eq!(out, expected);
     let (code, out, _) = run(&["check", "-", "--json"], two_streams(false).as_bytes());
@@ -74,12 +75,17 @@ fn rules_explain_themselves() {
 
 #[test]
 fn the_device_decides_the_limits() {
-    let schedule = fs::read_to_string(workspace().join(OVERLAP)).expect("it is there");
-    for hw in ["910c-560t", "a2-server", "910b4"] {
-        let (code, out, error) = run(&["check", "-", "--hw", hw], schedule.as_bytes());
-        assert_eq!(code, 0, "{error}");
+    for hw in ["910c-752t", "cloudmatrix384"] {
+        let out = good(&["check", OVERLAP, "--hw", hw]);
         assert!(out.contains(&format!("checked for {hw}")), "{out}");
     }
+    // Its dispatch is made for all cores of a full die.
+    let (code, out, _) = run(&["check", OVERLAP, "--hw", "910c-560t"], b"");
+    assert_eq!(code, 1, "{out}");
+    assert!(
+        out.contains("needs 48 aiv cores at once, and the die has 40"),
+        "{out}"
+    );
 }
 
 #[test]

