@@ -70,6 +70,16 @@ pub(crate) enum Verb {
     /// Show the hardware and software-stack profiles there are.
     #[command(subcommand, after_help = HW_HELP)]
     Hw(Hw),
+    /// Write a what-if result, a schedule or a profile as one HTML file with its timeline.
+    #[command(
+        after_help = "Examples:\n  ascsim report prof_dir\n  ascsim what-if prof_dir --apply graph:us=20 --json > result.json\n  ascsim report result.json -o result.html --lang zh"
+    )]
+    Report(Report),
+    /// Write a predicted timeline in the format of another tool.
+    #[command(
+        after_help = "Examples:\n  ascsim export schedule.json --to perfetto -o step.pftrace\n  ascsim export prof_dir --to csv | head\n  ascsim export result.json --to svg -o step.svg"
+    )]
+    Export(Export),
     /// Print the JSON Schema of a file format.
     Schema {
         /// Which format.
@@ -180,6 +190,12 @@ pub(crate) struct WhatIf {
     /// Write the predicted times of every op to this file.
     #[arg(long, value_name = "FILE")]
     pub prediction: Option<PathBuf>,
+    /// Write a report with both timelines to this HTML file.
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// The language of the report.
+    #[arg(long, value_enum, default_value_t = Lang::En)]
+    pub lang: Lang,
     /// Replace files that exist.
     #[arg(long)]
     pub force: bool,
@@ -252,6 +268,97 @@ pub(crate) enum CheckFormat {
     Json,
     /// For code hosts and editors: SARIF 2.1.0.
     Sarif,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// The JSON of a what-if, a schedule file, a profile directory, or - for a result or schedule on
+    /// standard input.
+    pub path: PathBuf,
+    /// Write the report to this file, or - for standard output.
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub output: PathBuf,
+    /// The language of the report.
+    #[arg(long, value_enum, default_value_t = Lang::En)]
+    pub lang: Lang,
+    /// Replace a file that exists.
+    #[arg(long)]
+    pub force: bool,
+    /// How kernels share the cores.
+    #[arg(long, value_enum, default_value_t = Engines::Exclusive)]
+    pub engines: Engines,
+    /// Which step of a profile, by number; the last one without it.
+    #[arg(long, value_name = "NUMBER")]
+    pub step: Option<u32>,
+    /// Samples for the range; 0 gives no range.
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(0..=100_000))]
+    pub samples: u64,
+    /// Seed of the samples.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// The language of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Lang {
+    /// English.
+    En,
+    /// Chinese.
+    Zh,
+}
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// A schedule file, a profile directory, the JSON of a what-if, or - for a schedule or result on
+    /// standard input.
+    pub path: PathBuf,
+    /// The format.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub to: ExportFormat,
+    /// Write to this file, or - for standard output.
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+    /// Only this rank.
+    #[arg(long, value_name = "RANK")]
+    pub rank: Option<u32>,
+    /// Which side of a what-if result; a picture without it shows both.
+    #[arg(long, value_enum)]
+    pub side: Option<ResultSide>,
+    /// Replace a file that exists.
+    #[arg(long)]
+    pub force: bool,
+    /// How kernels share the cores.
+    #[arg(long, value_enum, default_value_t = Engines::Exclusive)]
+    pub engines: Engines,
+    /// Which step of a profile, by number; the last one without it.
+    #[arg(long, value_name = "NUMBER")]
+    pub step: Option<u32>,
+}
+
+/// What a timeline is exported to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// Chrome trace events: chrome://tracing, MindStudio Insight, and ascsim itself.
+    Chrome,
+    /// Perfetto's protobuf, with flow arrows: ui.perfetto.dev.
+    Perfetto,
+    /// A table, one row per task and call.
+    Csv,
+    /// The graph of the tasks for Graphviz.
+    Dot,
+    /// A picture.
+    Svg,
+}
+
+/// A side of a what-if result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ResultSide {
+    /// The schedule as it is.
+    Before,
+    /// The schedule with the changes.
+    After,
 }
 
 /// Arguments of `inspect`.

@@ -8,7 +8,7 @@ use ascsim_schedules::format::{self, ReadError};
 use ascsim_schedules::hash::content_hash;
 use ascsim_schedules::{Certificate, Schedule, library};
 use ascsim_sim::Options;
-use ascsim_studies::{Input, Source, SourceKind, Variant};
+use ascsim_studies::{Input, Source, SourceKind, Variant, WhatIf};
 
 use crate::failure::Failure;
 
@@ -82,6 +82,55 @@ pub(crate) fn study(
         return from_schedule(&name, SourceKind::Schedule, schedule(path)?, options);
     }
     crate::profile::study(path, step, options)
+}
+
+/// What can be drawn: a saved result, or what a study starts from.
+#[derive(Debug)]
+pub(crate) enum Drawable {
+    /// The JSON of a what-if.
+    Result(Box<WhatIf>),
+    /// A schedule or profile.
+    Study(Input),
+}
+
+/// Reads a result, a schedule or a profile.
+///
+/// # Errors
+/// If the path names none of them.
+pub(crate) fn drawable(
+    path: &Path,
+    step: Option<u32>,
+    options: &Options,
+) -> Result<Drawable, Failure> {
+    if !is_schedule(path) {
+        return crate::profile::study(path, step, options).map(Drawable::Study);
+    }
+    if step.is_some() {
+        let why = "--step chooses a step of a profile, but the input is no profile";
+        return Err(Failure::Input(why.to_owned()));
+    }
+    #[derive(serde::Deserialize)]
+    struct Head {
+        format: String,
+    }
+    let bytes = bytes(path)?;
+    // A schedule says itself what is wrong with it, and may be binary.
+    let format = serde_json::from_slice(&bytes).map_or(String::new(), |head: Head| head.format);
+    if format == WhatIf::FORMAT {
+        let result = serde_json::from_slice(&bytes).map_err(|error| in_file(path, &error))?;
+        return Ok(Drawable::Result(result));
+    }
+    if format.starts_with("ascsim.") && !format.starts_with("ascsim.schedule/") {
+        let why = format!(
+            "{}: a file of format `{format}` cannot be drawn; give a schedule, a profile, or the \
+             output of `ascsim what-if --json`",
+            path.display()
+        );
+        return Err(Failure::Input(why));
+    }
+    let schedule = format::read(&bytes).map_err(|error: ReadError| in_file(path, &error))?;
+    let name = path.display().to_string();
+    from_schedule(&name, SourceKind::Schedule, schedule, options).map(Drawable::Study)
 }
 
 /// Whether a path names a schedule file: standard input or a pipe, which can be read only once, or a

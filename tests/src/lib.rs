@@ -1,5 +1,7 @@
 //! What the tests that cross crates share.
 
+pub mod browser;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

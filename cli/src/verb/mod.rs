@@ -3,11 +3,13 @@
 mod anonymise;
 mod check;
 mod completions;
+mod export;
 mod generate;
 mod hw;
 mod import;
 mod inspect;
 mod replay;
+mod report;
 mod run;
 mod schema;
 mod show;
@@ -32,6 +34,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Verb::Run(arguments) => run::run(&arguments),
         Verb::Show(arguments) => show::run(&arguments),
         Verb::Hw(what) => hw::run(&what),
+        Verb::Report(arguments) => report::run(&arguments),
+        Verb::Export(arguments) => export::run(&arguments),
         Verb::Schema { format } => schema::run(format),
         Verb::Completions { shell } => completions::run(shell),
     }

@@ -13,6 +13,7 @@ use crate::failure::{DONE, FINDINGS, Failure};
 use crate::output::{Target, write_json};
 use crate::plan::{self, Plan};
 use crate::progress::Progress;
+use crate::verb::report;
 use crate::{hardware, input, text};
 
 /// The change that the built-in example is asked about where none is given.
@@ -59,6 +60,10 @@ pub(crate) fn run(arguments: &WhatIf) -> Result<u8, Failure> {
         let prediction = predict(&run.schedule, options, &setup).map_err(failure)?;
         let bytes = format::to_bytes(&prediction, Encoding::Json).map_err(Failure::input)?;
         target.write(|out| out.write_all(&bytes))?;
+    }
+    if let Some(target) = &targets.report {
+        let command = report::repeat();
+        report::write(&run, &input, &command, arguments.lang, target)?;
     }
     // The schedule has standard output for itself.
     if targets.schedule != Some(Target::Stdout) {
@@ -210,6 +215,7 @@ struct Targets {
     schedule: Option<Target>,
     prediction: Option<Target>,
     csv: Option<Target>,
+    report: Option<Target>,
 }
 
 impl Targets {
@@ -222,15 +228,19 @@ impl Targets {
             schedule: target(&arguments.output)?,
             prediction: target(&arguments.prediction)?,
             csv: target(&arguments.csv)?,
+            report: target(&arguments.report)?,
         };
         let stdout = Some(Target::Stdout);
         let several = arguments.ladder.is_some() || !arguments.sweep.is_empty();
-        if several && (targets.schedule.is_some() || targets.prediction.is_some()) {
-            let why = "-o and --prediction are for one answer, not for --ladder or --sweep";
+        let of_one = [&targets.schedule, &targets.prediction, &targets.report];
+        if several && of_one.iter().any(|target| target.is_some()) {
+            let why =
+                "-o, --prediction and --report are for one answer, not for --ladder or --sweep";
             return Err(Failure::Input(why.to_owned()));
         }
+        let side_files = [&targets.prediction, &targets.report];
         if (targets.csv == stdout && arguments.json)
-            || targets.prediction == stdout
+            || side_files.contains(&&stdout)
             || (targets.schedule == stdout && arguments.json)
         {
             let why = "only one thing fits on standard output: write the other to a file";
@@ -240,7 +250,7 @@ impl Targets {
     }
 }
 
-fn failure(error: StudyError) -> Failure {
+pub(super) fn failure(error: StudyError) -> Failure {
     match error {
         StudyError::HangsBefore(_) => Failure::Finding(error.to_string()),
         _ => Failure::input(error),

@@ -7,6 +7,7 @@ mod documents;
 mod files;
 mod generate;
 mod hw;
+mod report;
 mod run;
 mod studies;
 mod what_if;

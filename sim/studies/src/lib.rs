@@ -1,5 +1,6 @@
 //! Studies on schedules: a library, so that other front ends can call it.
 //!
+//! * [`StepTimeline`]: one simulated step in full, for reports and exports.
 //! * [`what_if`]: what a change of a schedule would do, with a range and a reason.
 //! * [`ladder`]: changes one after another, and what each adds.
 //! * [`sweep`]: one or two keys of a change over their ranges: best value, curve, where it turns over.
@@ -16,6 +17,7 @@ mod result;
 mod side;
 mod spread;
 mod sweep;
+mod timeline;
 mod what_if;
 
 pub use axis::{Axis, AxisError, Values};
@@ -32,4 +34,5 @@ pub use spread::{Parameter, Spread};
 pub use sweep::{
     Curve, PointOutcome, Sweep, SweepError, SweepPoint, SweepQuestion, SweptKey, sweep,
 };
+pub use timeline::{Lane, LaneKind, Link, LinkKind, Row, StepTimeline, Stretch, TextId};
 pub use what_if::{Input, Setup, Step, Variant, WhatIfRun, what_if, what_if_given};
