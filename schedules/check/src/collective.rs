@@ -143,7 +143,8 @@ fn least_cores(kind: CollectiveKind, ranks: usize) -> u64 {
     }
 }
 
-/// Members of one collective that name different sizes.
+/// Members of one collective that name different sizes. A size of 0 is one that a capture does not
+/// tell.
 fn sizes(context: &Context<'_, '_>, found: &mut Vec<Finding>) {
     use CollectiveKind::{AllGather, AllReduce, AllToAll, Broadcast, Reduce, ReduceScatter};
     let flat = context.flat;
@@ -155,22 +156,23 @@ fn sizes(context: &Context<'_, '_>, found: &mut Vec<Finding>) {
         if !same || !collective.completes() {
             continue;
         }
-        let size = |id: InstanceId| flat[id].bytes().and_then(|bytes| context.whole(bytes));
-        let Some(&first) = collective.members().first() else {
+        let known = |&id: &InstanceId| {
+            let size = flat[id].bytes().and_then(|bytes| context.whole(bytes));
+            size.filter(|size| *size != 0).map(|size| (id, size))
+        };
+        let mut members = collective.members().iter().filter_map(known);
+        let Some((first, wanted)) = members.next() else {
             continue;
         };
-        let differs = |&&id: &&InstanceId| size(id) != size(first);
-        if let Some(&other) = collective.members().iter().find(differs) {
-            let text =
-                |id: InstanceId| size(id).map_or("unknown".to_owned(), |size| size.to_string());
+        if let Some((other, found_there)) = members.find(|&(_, size)| size != wanted) {
             let message = format!(
                 "collective {} of `{}` has {} bytes on rank {} (`{}`) but {} on rank {} (`{}`)",
                 collective.nth + 1,
                 collective.communicator.name,
-                text(first),
+                wanted,
                 flat[first].rank,
                 flat.path(first),
-                text(other),
+                found_there,
                 flat[other].rank,
                 flat.path(other),
             );
