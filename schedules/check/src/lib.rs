@@ -11,7 +11,7 @@
 //! * The other rules look at single ops and at counts.
 //!
 //! The crate knows only schedules: what it must know of a device is a
-//! [`Limits`](ascsim_schedules::Limits).
+//! [`Limits`].
 
 mod acl;
 mod capture;
