@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::{arbitrary, reference};
 
 /// A run, finished or not.
-fn run(compiled: &Compiled, options: &Options) -> (Timeline, Result<(), SimError>) {
+pub(crate) fn run(compiled: &Compiled, options: &Options) -> (Timeline, Result<(), SimError>) {
     let mut simulator = Simulator::new();
     let result = simulator
         .run(compiled, options, compiled.times())

@@ -3,10 +3,10 @@
 use ascsim_schedules::flat::{Flat, InstanceId};
 use ascsim_schedules::order::{Order, Phase, Point};
 use ascsim_schedules::{HostKind, OpKind};
-use ascsim_sim::{Compiled, EngineModel, SimError, Simulator, Timeline, compile};
+use ascsim_sim::{Compiled, EngineModel, SimError, Timeline, compile};
 use proptest::prelude::*;
 
-use crate::arbitrary;
+use crate::{arbitrary, laws};
 
 /// When a point happened, if it did. A task of the simulator starts when its stream gets there, which
 /// for a wait or a host call is before it is met: of those only the end is compared. A wait whose record
@@ -98,9 +98,7 @@ proptest! {
     ) {
         let flat = Flat::new(&case.schedule).expect("a valid schedule");
         let compiled = compile(&flat, &options).expect("complete times");
-        let mut simulator = Simulator::new();
-        let outcome = simulator.run(&compiled, &options, compiled.times()).map(|_| ());
-        let timeline = simulator.take();
+        let (timeline, outcome) = laws::run(&compiled, &options);
         let order = Order::new(&flat, &options.limits);
         compare(&flat, &order, &compiled, &timeline)?;
         match outcome {
